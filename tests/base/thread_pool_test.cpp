@@ -1,0 +1,81 @@
+#include "lamella/base/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace lamella {
+namespace {
+
+TEST(ThreadPool, RunsEachTaskOnce) {
+  for (int n_threads : {-3, 1, 2, 5, 9}) {
+    ThreadPool pool(n_threads);
+    for (int n_tasks : {0, 1, 2, 3, 17, 1000}) {
+      std::vector<std::atomic<int>> calls(n_tasks);
+      std::atomic<bool> worker_ok{true};
+      pool.run(n_tasks, [&](int64_t task, int worker) {
+        calls[task]++;
+        if (worker < 0 || worker >= pool.size()) worker_ok = false;
+      });
+      for (auto& c : calls) ASSERT_EQ(c, 1);
+      EXPECT_TRUE(worker_ok);
+    }
+  }
+}
+
+TEST(ThreadPool, ManySmallRegionsSeeEachOthersWrites) {
+  for (int n_threads : {2, 5}) {
+    ThreadPool pool(n_threads);
+    std::vector<int64_t> values(64, 0);
+    for (int round = 0; round < 3000; ++round) {
+      pool.run(64, [&](int64_t task, int) { values[task] = values[task] + task + 1; });
+    }
+    for (int64_t i = 0; i < 64; ++i) ASSERT_EQ(values[i], 3000 * (i + 1));
+  }
+}
+
+TEST(ThreadPool, WakesSleepingWorkers) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::atomic<int> n_calls{0};
+    pool.run(8, [&](int64_t, int) { n_calls++; });
+    ASSERT_EQ(n_calls, 8);
+  }
+}
+
+TEST(ThreadPool, RangesCoverTheItems) {
+  for (int n_threads : {1, 3}) {
+    ThreadPool pool(n_threads);
+    for (int64_t n_items : {0, 1, 47, 48, 49, 5000}) {
+      std::vector<std::atomic<int>> calls(n_items);
+      std::atomic<bool> aligned{true};
+      pool.run_ranges(n_items, 48, [&](int64_t begin, int64_t end, int) {
+        if (begin % 48 != 0 || (end % 48 != 0 && end != n_items)) aligned = false;
+        for (int64_t i = begin; i < end; ++i) calls[i]++;
+      });
+      for (auto& c : calls) ASSERT_EQ(c, 1);
+      EXPECT_TRUE(aligned);
+    }
+  }
+}
+
+TEST(ThreadPool, CallersTakeTurns) {
+  ThreadPool pool(3);
+  std::atomic<int> n_calls{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        pool.run(5, [&](int64_t, int) { n_calls++; });
+      }
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(n_calls, 4 * 200 * 5);
+}
+
+}  // namespace
+}  // namespace lamella
