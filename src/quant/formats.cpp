@@ -1,0 +1,76 @@
+// The table of block formats. To add one: its file, its include, its row.
+#include <algorithm>
+
+#include "lamella/quant/format.h"
+#include "lamella/quant/q4_0.h"
+#include "lamella/quant/q4_1.h"
+#include "lamella/quant/q4_k.h"
+#include "lamella/quant/q6_k.h"
+#include "lamella/quant/q8_0.h"
+#include "lamella/quant/q8_activation.h"
+
+namespace lamella::quant {
+namespace {
+
+// In the order of GGUF ids, then those that no file has.
+constexpr Format kFormats[] = {
+    row<Q4_0>(),   //
+    row<Q4_1>(),   //
+    row<Q8_0>(),   //
+    row<Q4_K>(),   //
+    row<Q6_K>(),   //
+    row<Q8_32>(),  //
+    row<Q8_256>(),
+};
+
+const Format* find(auto&& matches) {
+  const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats), matches);
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format* find_format(std::string_view name) {
+  return find([&](const Format& format) { return format.name == name; });
+}
+
+const Format* find_gguf_format(uint32_t gguf_type) {
+  if (gguf_type == Format::kNoGguf) return nullptr;
+  return find([&](const Format& format) { return format.gguf_type == gguf_type; });
+}
+
+int64_t plane_offset(const Format& format, int plane, int64_t n_rows, int64_t k) {
+  constexpr int64_t kAlign = 64;
+  int64_t offset = 0;
+  for (int p = 0; p < plane; ++p) {
+    offset += n_rows * format.blocks(k) * format.planes[p].block_bytes;
+    if (p + 1 < format.n_planes) offset = (offset + kAlign - 1) / kAlign * kAlign;
+  }
+  return offset;
+}
+
+void decode_row(const Format& format, const BlockPtr& row, int64_t k, float* values) {
+  float last[kMaxBlock];
+  BlockPtr block = row;
+  for (int64_t begin = 0; begin < k; begin += format.block) {
+    const bool whole = begin + format.block <= k;
+    format.decode(block, whole ? values + begin : last);
+    if (!whole) std::copy(last, last + (k - begin), values + begin);
+    for (int p = 0; p < format.n_planes; ++p) block[p] += format.planes[p].block_bytes;
+  }
+}
+
+void encode_row(const Format& format, const float* values, int64_t k, const MutableBlockPtr& row) {
+  float last[kMaxBlock];
+  MutableBlockPtr block = row;
+  for (int64_t begin = 0; begin < k; begin += format.block) {
+    const bool whole = begin + format.block <= k;
+    if (!whole) std::fill(std::copy(values + begin, values + k, last), last + format.block, 0.0f);
+    format.encode(whole ? values + begin : last, block);
+    for (int p = 0; p < format.n_planes; ++p) block[p] += format.planes[p].block_bytes;
+  }
+}
+
+}  // namespace lamella::quant
