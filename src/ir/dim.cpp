@@ -301,7 +301,7 @@ Dim ceildiv(Dim a, Dim b) {
   return atom(DimKind::ceildiv, {a, b}, quotient_range(a.range(), b.range(), ceil_div));
 }
 
-Dim mod(Dim a, Dim b) {
+Dim dim_mod(Dim a, Dim b) {
   if (all_const({a, b})) return fold(DimKind::mod, {a, b});
   if (b.is(1)) return 0;
   const DimRange rb = b.range();
@@ -312,14 +312,14 @@ Dim mod(Dim a, Dim b) {
     if (b.is_const()) {
       if (a.divisor() != 0 && a.divisor() % b.value() == 0) return 0;
       auto [quotient, rest] = split_multiple(a, b.value());
-      if (!quotient.is(0)) return mod(rest, b);
+      if (!quotient.is(0)) return dim_mod(rest, b);
     }
     return atom(DimKind::mod, {a, b}, {0, rb.high == kMax ? kMax : rb.high - 1});
   }
   return atom(DimKind::mod, {a, b}, {kMin, kMax});
 }
 
-Dim min(Dim a, Dim b) {
+Dim dim_min(Dim a, Dim b) {
   if (all_const({a, b})) return fold(DimKind::min, {a, b});
   if (a == b) return a;
   const DimRange d = (a - b).range();
@@ -331,7 +331,7 @@ Dim min(Dim a, Dim b) {
               std::gcd(a.divisor(), b.divisor()));
 }
 
-Dim max(Dim a, Dim b) {
+Dim dim_max(Dim a, Dim b) {
   if (all_const({a, b})) return fold(DimKind::max, {a, b});
   if (a == b) return a;
   const DimRange d = (a - b).range();
@@ -343,7 +343,7 @@ Dim max(Dim a, Dim b) {
               std::gcd(a.divisor(), b.divisor()));
 }
 
-Dim less(Dim a, Dim b) {
+Dim dim_less(Dim a, Dim b) {
   if (all_const({a, b})) return fold(DimKind::less, {a, b});
   const DimRange d = (a - b).range();
   if (d.high < 0) return 1;
@@ -351,7 +351,7 @@ Dim less(Dim a, Dim b) {
   return atom(DimKind::less, {a, b}, {0, 1});
 }
 
-Dim equal(Dim a, Dim b) {
+Dim dim_equal(Dim a, Dim b) {
   const Equal e = compare(a, b);
   if (e == Equal::yes) return 1;
   if (e == Equal::no) return 0;
@@ -359,7 +359,7 @@ Dim equal(Dim a, Dim b) {
   return atom(DimKind::equal, {a, b}, {0, 1});
 }
 
-Dim select(Dim condition, Dim a, Dim b) {
+Dim dim_select(Dim condition, Dim a, Dim b) {
   if (condition.is_const()) return condition.value() != 0 ? a : b;
   if (a == b) return a;
   const DimRange rc = condition.range(), ra = a.range(), rb = b.range();
@@ -381,7 +381,7 @@ Dim scaled(DimKind kind, Dim a, double factor) {
 Dim floor_mul(Dim a, double factor) { return scaled(DimKind::floor_mul, a, factor); }
 Dim ceil_mul(Dim a, double factor) { return scaled(DimKind::ceil_mul, a, factor); }
 
-Dim broadcast(Dim a, Dim b) {
+Dim dim_broadcast(Dim a, Dim b) {
   if (a == b || b.is(1)) return a;
   if (a.is(1)) return b;
   CHECK_USER(broadcastable(a, b) != Equal::no, "size: ", a.text(), " and ", b.text(),

@@ -92,17 +92,17 @@ Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);
 Dim floordiv(Dim a, Dim b);
 Dim ceildiv(Dim a, Dim b);
-Dim mod(Dim a, Dim b);
-Dim min(Dim a, Dim b);
-Dim max(Dim a, Dim b);
-Dim less(Dim a, Dim b);
-Dim equal(Dim a, Dim b);
-Dim select(Dim condition, Dim a, Dim b);
+Dim dim_mod(Dim a, Dim b);
+Dim dim_min(Dim a, Dim b);
+Dim dim_max(Dim a, Dim b);
+Dim dim_less(Dim a, Dim b);
+Dim dim_equal(Dim a, Dim b);
+Dim dim_select(Dim condition, Dim a, Dim b);
 Dim floor_mul(Dim a, double factor);
 Dim ceil_mul(Dim a, double factor);
 // The size of the broadcast of a and b. UserError when they can never match; where that is not known the caller
 // must also record a constraint (TypeCx::broadcast does).
-Dim broadcast(Dim a, Dim b);
+Dim dim_broadcast(Dim a, Dim b);
 
 Equal compare(Dim a, Dim b);
 // Could they be equal or one of them be 1?

@@ -185,13 +185,13 @@ class Parser {
     switch (kind) {
       case DimKind::floordiv: return floordiv(a[0], a[1]);
       case DimKind::ceildiv: return ceildiv(a[0], a[1]);
-      case DimKind::mod: return mod(a[0], a[1]);
-      case DimKind::min: return min(a[0], a[1]);
-      case DimKind::max: return max(a[0], a[1]);
-      case DimKind::broadcast: return broadcast(a[0], a[1]);
-      case DimKind::less: return less(a[0], a[1]);
-      case DimKind::equal: return equal(a[0], a[1]);
-      case DimKind::select: return select(a[0], a[1], a[2]);
+      case DimKind::mod: return dim_mod(a[0], a[1]);
+      case DimKind::min: return dim_min(a[0], a[1]);
+      case DimKind::max: return dim_max(a[0], a[1]);
+      case DimKind::broadcast: return dim_broadcast(a[0], a[1]);
+      case DimKind::less: return dim_less(a[0], a[1]);
+      case DimKind::equal: return dim_equal(a[0], a[1]);
+      case DimKind::select: return dim_select(a[0], a[1], a[2]);
       case DimKind::floor_mul: return floor_mul(a[0], factor);
       case DimKind::ceil_mul: return ceil_mul(a[0], factor);
       case DimKind::symbol:

@@ -16,8 +16,9 @@ class ValueCx;
 class EvalCx;
 class VjpCx;
 class Samples;
+class Args;
 struct Value;
-class ExpandCx;
+using Values = std::vector<Value>;
 
 // Facts that passes ask for. Combined with |.
 enum Trait : uint32_t {
@@ -87,7 +88,7 @@ struct Op {
   const AttrsInfo* attrs = nullptr;
   void (*type)(TypeCx&, const void* attrs) = nullptr;
   void (*eval)(EvalCx&, const void* attrs) = nullptr;      // primitive: meaning in f64/i64
-  void (*expand)(ExpandCx&, const void* attrs) = nullptr;  // composite: a formula over ops
+  Values (*expand)(const Args&, const void* attrs) = nullptr;  // composite: a formula over ops
   void (*vjp)(VjpCx&, const void* attrs) = nullptr;
   void (*value)(ValueCx&, const void* attrs) = nullptr;
   void (*samples)(Samples&) = nullptr;
@@ -106,6 +107,10 @@ struct AttrsOf<T> {
   using type = typename T::Attrs;
 };
 
+// A formula may return one value or several.
+Values as_values(Value value);
+Values as_values(Values values);
+
 template <class T>
 constexpr Op make_op() {
   using A = typename AttrsOf<T>::type;
@@ -118,8 +123,10 @@ constexpr Op make_op() {
   op.type = [](TypeCx& cx, const void* a) { T::type(cx, *static_cast<const A*>(a)); };
   if constexpr (requires(EvalCx& cx, const A& a) { T::eval(cx, a); })
     op.eval = [](EvalCx& cx, const void* a) { T::eval(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(ExpandCx& cx, const A& a) { T::expand(cx, a); })
-    op.expand = [](ExpandCx& cx, const void* a) { T::expand(cx, *static_cast<const A*>(a)); };
+  if constexpr (requires(const Args& x, const A& a) { T::expand(x, a); })
+    op.expand = [](const Args& x, const void* a) {
+      return as_values(T::expand(x, *static_cast<const A*>(a)));
+    };
   if constexpr (requires(VjpCx& cx, const A& a) { T::vjp(cx, a); })
     op.vjp = [](VjpCx& cx, const void* a) { T::vjp(cx, *static_cast<const A*>(a)); };
   if constexpr (requires(ValueCx& cx, const A& a) { T::value(cx, a); })
