@@ -27,6 +27,13 @@ constexpr std::array kFunctions = {
 
 bool takes_factor(DimKind kind) { return kind == DimKind::floor_mul || kind == DimKind::ceil_mul; }
 
+// Keys of expressions start with a letter, those of symbols with '$'.
+std::string symbol_key(std::string_view name) {
+  std::string key(1, '$');
+  key.append(name);
+  return key;
+}
+
 std::string key_of(const DimExpr& e) {
   std::string key(1, static_cast<char>('A' + static_cast<int>(e.kind)));
   auto put = [&key](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
@@ -214,7 +221,7 @@ Dim DimTable::symbol(std::string_view name, DimRange range, int64_t divisor) {
   CHECK_USER(range.low <= range.high && divisor >= 1, "size: symbol '", name,
              "' has an empty range or a bad divisor");
   std::lock_guard lock(mutex_);
-  const std::string key = "$" + std::string(name);
+  const std::string key = symbol_key(name);
   auto it = by_key_.find(key);
   if (it != by_key_.end()) {
     const DimExpr& e = *it->second;
@@ -240,13 +247,13 @@ Dim DimTable::symbol(std::string_view name, DimRange range, int64_t divisor) {
 Dim DimTable::fresh(std::string_view prefix) {
   std::lock_guard lock(mutex_);
   std::string name(prefix);
-  for (size_t i = symbols_.size(); by_key_.count("$" + name); ++i) name = str(prefix, ".", i);
+  for (size_t i = symbols_.size(); by_key_.count(symbol_key(name)); ++i) name = str(prefix, ".", i);
   return symbol(name);
 }
 
 std::optional<Dim> DimTable::find_symbol(std::string_view name) const {
   std::lock_guard lock(mutex_);
-  auto it = by_key_.find("$" + std::string(name));
+  auto it = by_key_.find(symbol_key(name));
   if (it == by_key_.end()) return std::nullopt;
   return Dim(*it->second);
 }
