@@ -1,0 +1,179 @@
+// Bulk products over vectors U. Lanes are rows of x; weights are unpacked a panel of 48 rows and
+// 256 elements at a time and broadcast, so that nothing is transposed.
+//
+// Encoded x, one row of weights, per span:  part = sum over folds of scale * (integer sum) - min *
+// sum(x), each by one fused multiply-add in order; c += part * (scale of x). Where x has a scale
+// every 32, it multiplies the integer sums instead.
+#pragma once
+
+#include <cstdint>
+
+#include "lamella/kernels/cpu/matmul_kernels.h"
+#include "lamella/kernels/cpu/unpack_impl.h"
+
+namespace lamella::cpu {
+
+template <class U>
+struct Panel {
+  alignas(64) uint8_t codes[kPanelRows][kSpan];
+  alignas(64) float scales[kPanelRows][kSpanParts];
+  alignas(64) float mins[kPanelRows][kSpanParts];
+};
+
+// One register tile: a few rows of weights, a few vectors of rows of x, one span.
+template <class U>
+struct Tile {
+  const uint8_t* w;     // [row][256]
+  const float* scales;  // [row][16]
+  const float* mins;
+  const int8_t* x;
+  const int32_t* starts;
+  const float* x_scales;
+  const float* sums;
+  int64_t width;
+  int n_folds;     // those that hold elements before k
+  int fold_steps;  // fold / 4
+  int fold_parts;  // fold / 16
+  int fold_scale;  // folds that share a scale of x
+  float* c;
+  int64_t ldc;
+};
+
+template <class U, int kRows, int kVectors, bool kMins, bool kScaleFolds, bool kSigned>
+[[gnu::noinline]] void multiply_tile(const Tile<U>& t) {
+  using F = typename U::F;
+  using I = typename U::I;
+  const int64_t width = t.width;
+  F part[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) part[r][v] = U::zero();
+  }
+  const int8_t* x = t.x;
+  const uint8_t* w = t.w;
+  for (int f = 0; f < t.n_folds; ++f) {
+    I sum[kRows][kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      const I start =
+          t.starts ? U::load_ints(t.starts + f * width + v * U::kLanes) : U::zero_ints();
+      for (int r = 0; r < kRows; ++r) sum[r][v] = start;
+    }
+    for (int s = 0; s < t.fold_steps; ++s, x += width * 4, w += 4) {
+      I xs[kVectors];
+      for (int v = 0; v < kVectors; ++v) xs[v] = U::load_ints(x + v * U::kLanes * 4);
+      for (int r = 0; r < kRows; ++r) {
+        const I codes = U::broadcast4(w + r * kSpan);
+        for (int v = 0; v < kVectors; ++v) {
+          sum[r][v] = U::template dot<kSigned>(sum[r][v], codes, xs[v]);
+        }
+      }
+    }
+    F x_scale[kVectors], x_sum[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      if (kScaleFolds) {
+        x_scale[v] = U::load(t.x_scales + f / t.fold_scale * width + v * U::kLanes);
+      }
+      if (kMins) x_sum[v] = U::load(t.sums + f * width + v * U::kLanes);
+    }
+    for (int r = 0; r < kRows; ++r) {
+      const F scale = U::set1(t.scales[r * kSpanParts + f * t.fold_parts]);
+      for (int v = 0; v < kVectors; ++v) {
+        F product = U::convert(sum[r][v]);
+        if (kScaleFolds) product = U::mul(product, x_scale[v]);
+        part[r][v] = U::fma(product, scale, part[r][v]);
+      }
+      if (kMins) {
+        const F min = U::set1(t.mins[r * kSpanParts + f * t.fold_parts]);
+        for (int v = 0; v < kVectors; ++v) part[r][v] = U::fnma(x_sum[v], min, part[r][v]);
+      }
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    const F scale = kScaleFolds ? U::zero() : U::load(t.x_scales + v * U::kLanes);
+    for (int r = 0; r < kRows; ++r) {
+      float* c = t.c + r * t.ldc + v * U::kLanes;
+      const F old = U::load(c);
+      U::store(c, kScaleFolds ? U::add(old, part[r][v]) : U::fma(part[r][v], scale, old));
+    }
+  }
+}
+
+template <class U, bool kMins, bool kScaleFolds, bool kSigned>
+void multiply_rows(Tile<U> t, int64_t width) {
+  constexpr int kRows = U::kTileRows, kVectors = U::kTileVectors;
+  int64_t lane = 0;
+  const auto advance = [&](int64_t lanes) {
+    lane += lanes;
+    t.x += lanes * 4;
+    if (t.starts) t.starts += lanes;
+    t.x_scales += lanes;
+    if (kMins) t.sums += lanes;
+    t.c += lanes;
+  };
+  for (; lane + kVectors * U::kLanes <= width; advance(kVectors * U::kLanes)) {
+    multiply_tile<U, kRows, kVectors, kMins, kScaleFolds, kSigned>(t);
+  }
+  for (; lane < width; advance(U::kLanes)) {
+    multiply_tile<U, kRows, 1, kMins, kScaleFolds, kSigned>(t);
+  }
+}
+
+template <class U>
+void clear_panel(float* c, int64_t n) {
+  std::memset(c, 0, static_cast<size_t>(n) * sizeof(float));
+}
+
+// The panel against every tile of the range, one span.
+template <class U, bool kMins, bool kScaleFolds, bool kSigned>
+void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
+  const BulkX& x = *a.x;
+  Tile<U> t{};
+  const int fold = kSpan / x.n_folds;
+  const int64_t left = a.w->k - span * kSpan;
+  t.n_folds = left < kSpan ? static_cast<int>(ceil_div(left, fold)) : x.n_folds;
+  t.fold_steps = fold / 4;
+  t.fold_parts = fold / 16;
+  t.fold_scale = x.n_folds > x.n_scales ? x.n_folds / x.n_scales : 1;
+  t.ldc = a.ldc;
+  for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
+    const int64_t rows = a.m - tile * kTileRows;
+    t.width = rows < kTileRows ? round_up(rows, 16) : kTileRows;
+    const int64_t at = tile * kTileRows * x.n_spans + t.width * span;
+    for (int row = 0; row < a.n_rows; row += U::kTileRows) {
+      t.w = panel.codes[row];
+      t.scales = panel.scales[row];
+      t.mins = panel.mins[row];
+      t.x = x.codes + at * kSpan;
+      t.starts = x.starts ? x.starts + at * x.n_folds : nullptr;
+      t.x_scales = x.scales + at * x.n_scales;
+      t.sums = x.sums ? x.sums + at * x.n_folds : nullptr;
+      t.c = a.c + row * a.ldc + (tile - a.tile_begin) * kTileRows;
+      multiply_rows<U, kMins, kScaleFolds, kSigned>(t, t.width);
+    }
+  }
+}
+
+template <class U, class Unpack>
+void bulk_encoded(const BulkArgs& a) {
+  static_assert(kPanelRows % U::kTileRows == 0);
+  Panel<U> panel;
+  const bool scale_folds = a.x->n_scales > 1;
+  const auto multiply = Unpack::kMins
+                            ? (scale_folds ? multiply_panel<U, true, true, Unpack::kSigned>
+                                           : multiply_panel<U, true, false, Unpack::kSigned>)
+                            : (scale_folds ? multiply_panel<U, false, true, Unpack::kSigned>
+                                           : multiply_panel<U, false, false, Unpack::kSigned>);
+  const int n_rows = static_cast<int>(round_up(a.n_rows, U::kTileRows));
+  std::memset(panel.codes[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * kSpan);
+  std::memset(panel.scales[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * 64);
+  std::memset(panel.mins[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * 64);
+  clear_panel<U>(a.c, n_rows * a.ldc);
+  for (int64_t span = 0; span < a.x->n_spans; ++span) {
+    for (int row = 0; row < a.n_rows; ++row) {
+      Unpack::to_panel(*a.w, a.row + row, span, panel.codes[row], panel.scales[row],
+                       panel.mins[row]);
+    }
+    multiply(a, panel, span);
+  }
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,143 @@
+// Decode products over vectors U: lanes are elements of k, weights are streamed once for up to
+// kDecodeRows rows of x.
+//
+// Encoded x, one row of weights, per span: lane sums of four products (as many as `chain` vectors
+// give) are converted and multiplied by (scale of w * scale of x) into two accumulators in turn;
+// minimums * sums(x) are subtracted from the second. Their lanes are added at the end of the row.
+#pragma once
+
+#include <cstdint>
+
+#include "lamella/kernels/cpu/gemm_impl.h"
+#include "lamella/kernels/cpu/matmul_kernels.h"
+#include "lamella/kernels/cpu/unpack_impl.h"
+
+namespace lamella::cpu {
+
+// What the span adds to the two accumulators of one row of x.
+template <class U, class Unpack>
+inline __attribute__((always_inline)) void add_span(const typename Unpack::Span& w,
+                                                    const DecodeX& x, int64_t at,
+                                                    typename U::F (&sum)[2]) {
+  using I = typename U::I;
+  constexpr int kSums = kSpan / U::kBytes / Unpack::kChain;
+  const auto scales = U::mul_parts(w.scales, U::load_parts(x.scales + at * kSpanParts));
+  const int8_t* codes = x.codes + at * kSpan;
+#pragma GCC unroll 16
+  for (int i = 0; i < kSums; ++i) {
+    I dot = Unpack::kStarts ? U::load_ints(x.starts + at * kSums * U::kLanes + i * U::kLanes)
+                            : U::zero_ints();
+#pragma GCC unroll 4
+    for (int c = i * Unpack::kChain; c < (i + 1) * Unpack::kChain; ++c) {
+      dot = U::template dot<Unpack::kSigned>(dot, w.codes[c], U::load_ints(codes + c * U::kBytes));
+    }
+    sum[i % 2] = U::fma(U::convert(dot), U::template pick<Unpack>(scales, i), sum[i % 2]);
+  }
+  if constexpr (Unpack::kMins) {
+    sum[1] = U::subtract_parts(w.mins, U::load_parts(x.sums + at * kSpanParts), sum[1]);
+  }
+}
+
+template <class U, class Unpack, int kRows>
+void decode_few(const DecodeArgs& a, int64_t first) {
+  using F = typename U::F;
+  const DecodeX& x = *a.x;
+  for (int64_t row = 0; row < a.n_rows; ++row) {
+    F sum[kRows][2];
+    for (int r = 0; r < kRows; ++r) sum[r][0] = sum[r][1] = U::zero();
+    for (int64_t span = 0; span < x.n_spans; ++span) {
+      typename Unpack::Span w;
+      Unpack::to_registers(*a.w, a.row + row, span, w);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      a.c[(first + r) * a.ldc + row] = U::sum(U::add(sum[r][0], sum[r][1]));
+    }
+  }
+}
+
+template <class U, class Unpack>
+void decode_encoded(const DecodeArgs& a) {
+  int64_t first = 0;
+  for (; first + 4 <= a.m; first += 4) decode_few<U, Unpack, 4>(a, first);
+  switch (a.m - first) {
+    case 1:
+      return decode_few<U, Unpack, 1>(a, first);
+    case 2:
+      return decode_few<U, Unpack, 2>(a, first);
+    case 3:
+      return decode_few<U, Unpack, 3>(a, first);
+    default:
+      return;
+  }
+}
+
+// What the kernel multiplies: the format's codes, none below 0; codes raised by -min_code; signed
+// codes (where the dot product of wide unsigned codes would overflow).
+enum class CodeRange { plain, raised, is_signed };
+
+// Any format, by Format::unpack.
+template <class U, bool kHasMins, CodeRange kCodes>
+struct GenericUnpack {
+  static constexpr bool kMins = kHasMins;
+  static constexpr bool kSigned = kCodes == CodeRange::is_signed;
+  static constexpr bool kStarts = kCodes == CodeRange::raised;
+  static constexpr int kChain = 1;
+  static constexpr int kOrder[kSpanParts] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+  struct Span {
+    typename U::I codes[kSpan / U::kBytes];
+    typename U::Parts scales, mins;
+  };
+
+  static void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* codes,
+                       float* scales, float* mins) {
+    unpack_generic<U>(w, row, span, kStarts ? -w.format->min_code : 0, codes, scales, mins);
+  }
+  static void to_registers(const WeightView& w, int64_t row, int64_t span, Span& out) {
+    RowSpan<U> s;
+    to_panel(w, row, span, s.codes, s.scales, s.mins);
+    for (int i = 0; i < kSpan / U::kBytes; ++i) {
+      out.codes[i] = U::load_ints(s.codes + i * U::kBytes);
+    }
+    out.scales = U::load_parts(s.scales);
+    if (kMins) out.mins = U::load_parts(s.mins);
+  }
+};
+
+template <class U, class Unpack>
+MatmulKernel kernel_of(int offset) {
+  MatmulKernel kernel;
+  kernel.wish.encoded = true;
+  kernel.wish.offset = offset;
+  kernel.wish.chain = Unpack::kChain;
+  kernel.wish.vector = U::kBytes;
+  for (int p = 0; p < kSpanParts; ++p) {
+    kernel.wish.order[p] = static_cast<uint8_t>(Unpack::kOrder[p]);
+  }
+  kernel.decode = decode_encoded<U, Unpack>;
+  kernel.bulk = bulk_encoded<U, Unpack>;
+  return kernel;
+}
+
+template <class U>
+MatmulKernel generic_kernel(const quant::Format& w) {
+  const int offset = -w.min_code;
+  if (offset == 0) {
+    return w.has_min ? kernel_of<U, GenericUnpack<U, true, CodeRange::plain>>(0)
+                     : kernel_of<U, GenericUnpack<U, false, CodeRange::plain>>(0);
+  }
+  if constexpr (U::kMaxUnsignedCode < 255) {
+    if (w.max_code + offset > U::kMaxUnsignedCode) {
+      return w.has_min ? kernel_of<U, GenericUnpack<U, true, CodeRange::is_signed>>(0)
+                       : kernel_of<U, GenericUnpack<U, false, CodeRange::is_signed>>(0);
+    }
+  }
+  return w.has_min ? kernel_of<U, GenericUnpack<U, true, CodeRange::raised>>(offset)
+                   : kernel_of<U, GenericUnpack<U, false, CodeRange::raised>>(offset);
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,268 @@
+// Cuts a call into tasks: panels of weights for bulk, runs of rows for decode.
+#include "lamella/kernels/cpu/matmul.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lamella/kernels/cpu/matmul_kernels.h"
+
+namespace lamella::cpu {
+namespace {
+
+const MatmulKernels& kernels_of(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::avx2:
+      return kAvx2Matmul;
+    case Isa::avx512:
+    case Isa::amx:
+      return kAvx512Matmul;
+#endif
+    default:
+      return kScalarMatmul;
+  }
+}
+
+constexpr int64_t element_bytes(Element element) { return element == Element::f32 ? 4 : 2; }
+
+WeightView view_of(const Weights& w, int64_t k) {
+  WeightView view{.format = w.format, .element = w.element, .planes = w.planes, .k = k};
+  if (w.format) {
+    view.n_blocks = w.format->blocks(k);
+    for (int p = 0; p < w.format->n_planes; ++p) {
+      view.row_bytes[p] = view.n_blocks * w.format->planes[p].block_bytes;
+    }
+  } else {
+    view.row_bytes[0] = k * element_bytes(w.element);
+  }
+  return view;
+}
+
+// Whether x has what integer products need; other encodings of x are multiplied as f32.
+bool has_sums(const quant::Format* x) { return x && x->planes[2].name == "sums"; }
+
+// One weight operand with the kernel that multiplies it.
+struct Operand {
+  WeightView w;
+  MatmulKernel kernel;
+  int64_t x_at = 0;  // where in the workspace x is, as the kernel wants it
+};
+
+struct Plan {
+  struct Job {
+    const MatmulJob* job;
+    Operand w, gated;
+    int64_t first_task = 0;
+  };
+  struct Prepared {
+    XWish wish;
+    int64_t at;
+  };
+  std::vector<Job> jobs;
+  std::vector<Prepared> prepared;
+  int64_t chunk_rows = 0;   // rows of x in a round
+  int64_t panel_at = 0;     // per-worker products
+  int64_t panel_bytes = 0;  // of one worker
+  int64_t task_rows = 0;    // rows of weights in a task
+  int64_t total_bytes = 0;
+};
+
+Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t& bytes) {
+  const MatmulKernels& kernels = kernels_of(call.isa);
+  const quant::Format* x = call.x.format;
+  Operand operand{.w = view_of(w, call.k), .kernel = kernels.exact};
+  if (w.format && has_sums(x)) operand.kernel = kernels.encoded(*w.format, *x);
+  XWish& wish = operand.kernel.wish;
+  wish = wish_of(operand.kernel, w.format, x);
+  if (call.phase == Phase::bulk) {
+    wish.chain = wish.vector = 0;
+    wish.order = {};
+  } else {
+    wish.fold = 0;
+  }
+  for (const auto& prepared : plan.prepared) {
+    if (prepared.wish == wish) {
+      operand.x_at = prepared.at;
+      return operand;
+    }
+  }
+  operand.x_at = bytes;
+  plan.prepared.push_back({wish, bytes});
+  bytes += call.phase == Phase::bulk ? bulk_x_bytes(wish, plan.chunk_rows, call.k, x)
+                                     : decode_x_bytes(wish, plan.chunk_rows, call.k);
+  return operand;
+}
+
+// Rows of weights a decode task does: about 32 KiB, so that the fork and join do not count, and a
+// few tasks for each thread.
+int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
+  int64_t n = 0, row_bytes = 1;
+  for (const MatmulJob& job : call.jobs) {
+    n += job.n;
+    row_bytes = std::max(row_bytes, job.w.format
+                                        ? job.w.format->blocks(call.k) * job.w.format->block_bytes()
+                                        : call.k * element_bytes(job.w.element));
+  }
+  const int64_t by_size = 32768 / row_bytes, by_threads = n / (4 * n_threads);
+  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), 4);
+}
+
+Plan plan_of(const MatmulCall& call, int n_threads) {
+  Plan plan;
+  const bool bulk = call.phase == Phase::bulk;
+  plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
+  int64_t bytes = 0;
+  for (const MatmulJob& job : call.jobs) {
+    Plan::Job planned{.job = &job, .w = operand_of(call, job.w, plan, bytes), .gated = {}};
+    if (job.gated) planned.gated = operand_of(call, *job.gated, plan, bytes);
+    plan.jobs.push_back(planned);
+  }
+  plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
+  const int64_t lanes = bulk ? round_up(plan.chunk_rows, kTileRows) : plan.chunk_rows;
+  plan.panel_at = bytes;
+  plan.panel_bytes = round_up(lanes * (bulk ? kPanelRows : 64) * sizeof(float), 64);
+  plan.total_bytes = bytes + 2 * plan.panel_bytes * n_threads;
+  return plan;
+}
+
+// The rows [first, first + m) of x in one parallel region.
+struct Round {
+  const MatmulCall* call;
+  const Plan* plan;
+  std::byte* workspace;
+  int64_t first, m;
+  int64_t tiles_per_task = 1,
+          n_tile_ranges = 1;  // bulk: how x is cut too when there are few panels
+};
+
+void prepare(const Round& round, ThreadPool& pool) {
+  const MatmulCall& call = *round.call;
+  constexpr int64_t kWorthSharing = 1 << 16;
+  for (const auto& [wish, at] : round.plan->prepared) {
+    std::byte* buffer = round.workspace + at;
+    const auto fill = [&, &wish = wish](int64_t begin, int64_t end, int) {
+      if (call.phase == Phase::bulk) {
+        prepare_bulk(wish, call.x, round.first, begin, end, round.m, call.k,
+                     bulk_x_view(wish, round.m, call.k, call.x.format, buffer));
+      } else {
+        prepare_decode(wish, call.x, round.first, begin, end, call.k,
+                       decode_x_view(wish, round.m, call.k, buffer));
+      }
+    };
+    if (round.m * call.k < kWorthSharing) {
+      fill(0, round.m, 0);
+    } else {
+      pool.run_ranges(round.m, call.phase == Phase::bulk ? kTileRows : 1, fill);
+    }
+  }
+}
+
+void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
+                   int64_t tile_range, float* c, int64_t ldc) {
+  const BulkX x = bulk_x_view(operand.kernel.wish, round.m, round.call->k, round.call->x.format,
+                              round.workspace + operand.x_at);
+  const int64_t n_tiles = ceil_div(round.m, kTileRows);
+  const int64_t begin = tile_range * round.tiles_per_task;
+  operand.kernel.bulk({.w = &operand.w,
+                       .row = row,
+                       .n_rows = static_cast<int>(n_rows),
+                       .x = &x,
+                       .m = round.m,
+                       .tile_begin = begin,
+                       .tile_end = std::min(begin + round.tiles_per_task, n_tiles),
+                       .c = c,
+                       .ldc = ldc});
+}
+
+void multiply_decode(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
+                     float* c, int64_t ldc) {
+  const DecodeX x =
+      decode_x_view(operand.kernel.wish, round.m, round.call->k, round.workspace + operand.x_at);
+  operand.kernel.decode(
+      {.w = &operand.w, .row = row, .n_rows = n_rows, .x = &x, .m = round.m, .c = c, .ldc = ldc});
+}
+
+void run_task(const Round& round, int64_t task, int worker) {
+  const Plan& plan = *round.plan;
+  const auto after = std::upper_bound(
+      plan.jobs.begin(), plan.jobs.end(), task,
+      [&](int64_t t, const Plan::Job& job) { return t < job.first_task * round.n_tile_ranges; });
+  const Plan::Job& planned = *(after - 1);
+  const MatmulJob& job = *planned.job;
+  task -= planned.first_task * round.n_tile_ranges;
+  const int64_t tile_range = task % round.n_tile_ranges;
+  const int64_t row = task / round.n_tile_ranges * plan.task_rows;
+  const int64_t n_rows = std::min(plan.task_rows, job.n - row);
+  auto* c =
+      reinterpret_cast<float*>(round.workspace + plan.panel_at + worker * 2 * plan.panel_bytes);
+  float* c_gated = job.gated ? c + plan.panel_bytes / sizeof(float) : nullptr;
+  EpilogueArgs out{.job = &job,
+                   .row0 = round.first,
+                   .m = round.m,
+                   .col0 = row,
+                   .n = n_rows,
+                   .c = c,
+                   .c_gated = c_gated,
+                   .ldc = plan.task_rows,
+                   .lanes_are_rows = false};
+  if (round.call->phase == Phase::bulk) {
+    const int64_t first = tile_range * round.tiles_per_task * kTileRows;
+    out.row0 += first;
+    out.m = std::min(round.tiles_per_task * kTileRows, round.m - first);
+    out.ldc = round_up(out.m, kTileRows);
+    out.lanes_are_rows = true;
+    multiply_bulk(round, planned.w, row, n_rows, tile_range, c, out.ldc);
+    if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated, out.ldc);
+  } else {
+    multiply_decode(round, planned.w, row, n_rows, c, out.ldc);
+    if (c_gated) multiply_decode(round, planned.gated, row, n_rows, c_gated, out.ldc);
+  }
+  run_epilogue(out);
+}
+
+}  // namespace
+
+XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x) {
+  XWish wish = kernel.wish;
+  if (!wish.encoded) return wish;
+  wish.fold = std::min(w->group, x->block);
+  wish.sums = w->has_min;
+  return wish;
+}
+
+int64_t matmul_workspace(const MatmulCall& call, int n_threads) {
+  return plan_of(call, n_threads).total_bytes;
+}
+
+void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
+  if (call.m == 0) return;
+  Plan plan = plan_of(call, pool.size());
+  int64_t n_tasks = 0;
+  for (Plan::Job& job : plan.jobs) {
+    job.first_task = n_tasks;
+    n_tasks += ceil_div(job.job->n, plan.task_rows);
+  }
+  if (n_tasks == 0) return;
+  for (int64_t first = 0; first < call.m; first += plan.chunk_rows) {
+    Round round{.call = &call,
+                .plan = &plan,
+                .workspace = workspace,
+                .first = first,
+                .m = std::min(plan.chunk_rows, call.m - first)};
+    if (call.phase == Phase::bulk) {
+      const int64_t n_tiles = ceil_div(round.m, kTileRows);
+      const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, n_tasks);
+      round.tiles_per_task = ceil_div(n_tiles, std::clamp<int64_t>(wanted, 1, n_tiles));
+      round.n_tile_ranges = ceil_div(n_tiles, round.tiles_per_task);
+    }
+    prepare(round, pool);
+    pool.run(n_tasks * round.n_tile_ranges,
+             [&](int64_t task, int worker) { run_task(round, task, worker); });
+  }
+}
+
+const quant::Format& activation_encoding(const quant::Format& format, Isa) {
+  return *quant::find_format(format.block >= 256 ? "q8_256" : "q8_32");
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,76 @@
+// Matrix products y[m, n] = sum over k of x[m, k] * w[n, k] in f32, weights in any encoding.
+//
+// Encoded activations (q8_32, q8_256) give integer products and f32 sums of scaled groups; f32,
+// f16 and bf16 activations give f32 products of the decoded weights ("exact"). The bits of row i
+// are a function of (encodings, isa, phase), never of m, of n, or of the number of threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/isa.h"
+#include "lamella/quant/format.h"
+
+namespace lamella::cpu {
+
+// Two arithmetics, not two sizes: bulk is blocked for many rows, decode streams the weights once
+// for each few rows.
+enum class Phase : uint8_t { bulk, decode };
+
+enum class Element : uint8_t { f32, f16, bf16 };
+
+// w[n, k], rows one after another in each plane, at any alignment.
+struct Weights {
+  const quant::Format* format = nullptr;  // null: rows of `element`, in planes[0]
+  Element element = Element::f32;
+  quant::BlockPtr planes{};
+};
+
+// x[m, k].
+struct Activations {
+  const quant::Format* format =
+      nullptr;  // q8_32 or q8_256, rows one after another; null: `element`
+  Element element = Element::f32;
+  quant::BlockPtr planes{};
+  int64_t row_stride = 0;  // in elements; of `element` rows only
+};
+
+enum class Activation : uint8_t { none, silu, gelu_erf, gelu_tanh };
+
+// y = activation(x w + bias) [* (x gated + gated_bias)] + residual.
+struct MatmulJob {
+  Weights w;
+  int64_t n = 0;
+  float* y = nullptr;  // [m, n]; may be the residual
+  int64_t y_stride = 0;
+  const float* bias = nullptr;  // [n]
+  Activation activation = Activation::none;
+  const Weights* gated = nullptr;  // also [n, k]
+  const float* gated_bias = nullptr;
+  const float* residual = nullptr;  // [m, n]
+  int64_t residual_stride = 0;
+};
+
+// Products of one x with several weights, made in one parallel region: Q, K and V; gate and up.
+struct MatmulCall {
+  Isa isa = Isa::scalar;
+  Phase phase = Phase::bulk;
+  int64_t m = 0, k = 0;
+  Activations x;
+  std::span<const MatmulJob> jobs;
+};
+
+// Bytes of scratch that the call needs; does not grow with m beyond a few hundred rows. For one
+// (k, formats, threads) larger m never needs less.
+int64_t matmul_workspace(const MatmulCall& call, int n_threads);
+
+// `workspace` is of at least that size, at a multiple of 64.
+void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool);
+
+// The encoding that activations should be packed in for weights of `format` on `isa`.
+const quant::Format& activation_encoding(const quant::Format& format, Isa isa);
+
+}  // namespace lamella::cpu

@@ -1,0 +1,20 @@
+// The matmul kernels of avx2.
+#include "lamella/kernels/cpu/gemm_exact_impl.h"
+#include "lamella/kernels/cpu/gemv_impl.h"
+#include "lamella/kernels/cpu/unit_avx2.h"
+
+namespace lamella::cpu {
+namespace {
+
+MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
+  return generic_kernel<Avx2>(w);
+}
+
+}  // namespace
+
+extern const MatmulKernels kAvx2Matmul;
+const MatmulKernels kAvx2Matmul = {
+    .encoded = encoded,
+    .exact = {.wish = {}, .decode = decode_exact<Avx2>, .bulk = bulk_exact<Avx2>}};
+
+}  // namespace lamella::cpu

@@ -1,0 +1,137 @@
+// What matmul.cpp and the kernels of one instruction set agree on. Not for users.
+//
+// x is prepared once for a call, in the order that the kernels read; weights are read as they are.
+// Work is cut into spans of 256 elements of k. Positions beyond k have codes 0 and values 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lamella/kernels/cpu/matmul.h"
+#include "lamella/quant/format.h"
+
+namespace lamella::cpu {
+
+inline constexpr int kSpan = 256;       // elements of k unpacked at a time
+inline constexpr int kSpanParts = 16;   // parts of a span: 16 elements
+inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (bulk)
+inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
+inline constexpr int kChunkRows = 512;  // rows of x prepared at a time (bulk)
+inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// The weights' planes with their row sizes.
+struct WeightView {
+  const quant::Format* format = nullptr;
+  Element element = Element::f32;
+  std::array<const uint8_t*, quant::kMaxPlanes> planes{};
+  std::array<int64_t, quant::kMaxPlanes> row_bytes{};
+  int64_t k = 0;
+  int64_t n_blocks = 0;  // in a row
+};
+
+// What a kernel wants of x. Equal wishes share one preparation.
+struct XWish {
+  bool encoded = false;
+  int offset = 0;     // what the kernel's codes of weights have been raised by
+  int fold = 0;       // elements whose integer sum gets one scale (bulk)
+  bool sums = false;  // the weights have minimums
+  int chain = 1;      // code vectors summed before they are scaled (decode)
+  int vector = 0;     // bytes of codes in a vector (decode)
+  std::array<uint8_t, kSpanParts> order{};  // part of the span at each position (decode)
+  bool operator==(const XWish&) const = default;
+};
+
+// x for decode. Row r begins at r * n_spans * (elements of a span).
+struct DecodeX {
+  int64_t n_spans = 0;
+  int8_t* codes = nullptr;    // [256], parts in the wished order
+  int32_t* starts = nullptr;  // [64 / chain]: -offset * sum of the codes in the lane
+  float* scales = nullptr;    // [16], one a part in natural order
+  float* sums = nullptr;      // [16]: scale * sum of the codes of the part
+  float* values = nullptr;    // [256]: not encoded
+};
+
+// x for bulk: tiles of 64 rows, lanes = rows. In a tile that has `width` rows (padded to 16):
+struct BulkX {
+  int64_t n_spans = 0;
+  int n_scales = 0;           // scales in a span: 1 or 8
+  int n_folds = 0;            // 256 / fold
+  int8_t* codes = nullptr;    // [span][64][width][4]
+  int32_t* starts = nullptr;  // [span][n_folds][width]: -offset * sum of the codes
+  float* scales = nullptr;    // [span][n_scales][width]
+  float* sums = nullptr;      // [span][n_folds][width]; times the scale if n_scales is 8
+  float* values = nullptr;    // [span][256][width]: not encoded
+};
+
+// Rows [row, row + n_rows) of the weights times all rows of x.
+struct DecodeArgs {
+  const WeightView* w;
+  int64_t row;
+  int64_t n_rows;
+  const DecodeX* x;
+  int64_t m;  // at most kDecodeRows
+  float* c;   // [m][ldc], column = weight row - row
+  int64_t ldc;
+};
+
+struct BulkArgs {
+  const WeightView* w;
+  int64_t row;
+  int n_rows;  // at most kPanelRows
+  const BulkX* x;
+  int64_t m;                     // rows of x in all
+  int64_t tile_begin, tile_end;  // tiles to do
+  float* c;                      // [kPanelRows][ldc], lane = x row - tile_begin * 64
+  int64_t ldc;
+};
+
+struct MatmulKernel {
+  XWish wish;  // .fold and .sums follow from the formats: filled by wish_of
+  void (*decode)(const DecodeArgs&) = nullptr;
+  void (*bulk)(const BulkArgs&) = nullptr;
+};
+
+// y rows from a panel of products. c is [n][ldc] (lanes = rows, bulk) or [m][ldc] (decode).
+struct EpilogueArgs {
+  const MatmulJob* job;
+  int64_t row0, m;  // rows of y
+  int64_t col0, n;  // columns of y
+  const float* c;
+  const float* c_gated;  // null: no second product
+  int64_t ldc;
+  bool lanes_are_rows;
+};
+
+void run_epilogue(const EpilogueArgs& args);
+
+// The kernels of one instruction set.
+struct MatmulKernels {
+  MatmulKernel (*encoded)(const quant::Format& w, const quant::Format& x);
+  MatmulKernel exact;
+};
+
+extern const MatmulKernels kScalarMatmul;
+#if defined(__x86_64__)
+extern const MatmulKernels kAvx2Matmul, kAvx512Matmul;
+#endif
+
+// Adds what follows from the formats alone.
+XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x);
+
+// Preparation. Sizes in bytes for m rows, and the views of a buffer of that size.
+int64_t decode_x_bytes(const XWish& wish, int64_t m, int64_t k);
+int64_t bulk_x_bytes(const XWish& wish, int64_t m, int64_t k, const quant::Format* x);
+DecodeX decode_x_view(const XWish& wish, int64_t m, int64_t k, std::byte* buffer);
+BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* x,
+                  std::byte* buffer);
+// Fills the part of rows [begin, end) of m; x row 0 is row `first` of the activations. For bulk,
+// begin is a multiple of 64.
+void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
+                    int64_t end, int64_t k, const DecodeX& view);
+void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
+                  int64_t end, int64_t m, int64_t k, const BulkX& view);
+
+}  // namespace lamella::cpu

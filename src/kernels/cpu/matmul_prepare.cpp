@@ -1,0 +1,255 @@
+// Brings x into the order that the kernels read it in.
+#include <algorithm>
+#include <cstring>
+
+#include "lamella/base/numeric.h"
+#include "lamella/kernels/cpu/matmul_kernels.h"
+
+namespace lamella::cpu {
+namespace {
+
+template <class T>
+T load(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+// Hands out consecutive arrays of a buffer, each at a multiple of 64 bytes.
+class Arrays {
+ public:
+  explicit Arrays(std::byte* buffer) : buffer_(buffer) {}
+  template <class T>
+  T* take(bool wanted, int64_t n) {
+    if (!wanted) return nullptr;
+    const int64_t at = size_;
+    size_ += round_up(n * static_cast<int64_t>(sizeof(T)), 64);
+    return buffer_ ? reinterpret_cast<T*>(buffer_ + at) : nullptr;
+  }
+  int64_t size() const { return size_; }
+
+ private:
+  std::byte* buffer_;
+  int64_t size_ = 0;
+};
+
+DecodeX decode_arrays(const XWish& wish, int64_t m, int64_t k, Arrays& arrays) {
+  DecodeX x;
+  x.n_spans = ceil_div(k, kSpan);
+  const int64_t n = m * x.n_spans;
+  x.codes = arrays.take<int8_t>(wish.encoded, n * kSpan);
+  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * kSpan / 4 / wish.chain);
+  x.scales = arrays.take<float>(wish.encoded, n * kSpanParts);
+  x.sums = arrays.take<float>(wish.encoded && wish.sums, n * kSpanParts);
+  x.values = arrays.take<float>(!wish.encoded, n * kSpan);
+  return x;
+}
+
+BulkX bulk_arrays(const XWish& wish, int64_t m, int64_t k, const quant::Format* x_format,
+                  Arrays& arrays) {
+  BulkX x;
+  x.n_spans = ceil_div(k, kSpan);
+  const int64_t n = round_up(m, 16) * x.n_spans;
+  if (wish.encoded) {
+    x.n_scales = kSpan / x_format->block;
+    x.n_folds = kSpan / wish.fold;
+  }
+  x.codes = arrays.take<int8_t>(wish.encoded, n * kSpan);
+  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * x.n_folds);
+  x.scales = arrays.take<float>(wish.encoded, n * x.n_scales);
+  x.sums = arrays.take<float>(wish.encoded && wish.sums, n * x.n_folds);
+  x.values = arrays.take<float>(!wish.encoded, n * kSpan);
+  return x;
+}
+
+// One span of one encoded row in natural order.
+struct EncodedSpan {
+  int8_t codes[kSpan];
+  int sums[kSpanParts];  // one a part
+  float scales[8];       // one a block, of kSpan / block
+};
+
+void read_span(const Activations& x, int64_t row, int64_t span, int64_t k, EncodedSpan& out) {
+  const int block = x.format->block;
+  const int64_t n_blocks = x.format->blocks(k);
+  const int per_span = kSpan / block, parts = block / 16;
+  std::memset(&out, 0, sizeof out);
+  for (int b = 0; b < per_span && span * per_span + b < n_blocks; ++b) {
+    const int64_t index = row * n_blocks + span * per_span + b;
+    std::memcpy(out.codes + b * block, x.planes[0] + index * block, block);
+    out.scales[b] = load<float>(x.planes[1] + index * 4);
+    for (int p = 0; p < parts; ++p) {
+      out.sums[b * parts + p] = load<int16_t>(x.planes[2] + (index * parts + p) * 2);
+    }
+  }
+}
+
+// Elements [begin, begin + n) of one row as f32; begin is a multiple of kSpan.
+void read_values(const Activations& x, int64_t row, int64_t k, int64_t begin, int64_t n,
+                 float* out) {
+  if (x.format) {
+    quant::BlockPtr at{};
+    for (int p = 0; p < x.format->n_planes; ++p) {
+      const int64_t block = row * x.format->blocks(k) + begin / x.format->block;
+      at[p] = x.planes[p] + block * x.format->planes[p].block_bytes;
+    }
+    quant::decode_row(*x.format, at, n, out);
+    return;
+  }
+  const int64_t at = row * x.row_stride + begin;
+  if (x.element == Element::f32) {
+    std::memcpy(out, x.planes[0] + at * 4, static_cast<size_t>(n) * 4);
+  } else if (x.element == Element::f16) {
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = static_cast<float>(load<f16>(x.planes[0] + (at + i) * 2));
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = static_cast<float>(load<bf16>(x.planes[0] + (at + i) * 2));
+    }
+  }
+}
+
+void decode_starts(const XWish& wish, const int8_t* codes, int32_t* starts) {
+  const int lanes = wish.vector / 4;
+  for (int vector = 0; vector < kSpan / wish.vector; ++vector) {
+    int32_t* out = starts + vector / wish.chain * lanes;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int8_t* c = codes + vector * wish.vector + lane * 4;
+      const int start = -wish.offset * (c[0] + c[1] + c[2] + c[3]);
+      out[lane] = vector % wish.chain == 0 ? start : out[lane] + start;
+    }
+  }
+}
+
+void prepare_decode_span(const XWish& wish, const EncodedSpan& span, int per_scale,
+                         const DecodeX& view, int64_t at) {
+  auto* codes = view.codes + at * kSpan;
+  for (int p = 0; p < kSpanParts; ++p) {
+    std::memcpy(codes + p * 16, span.codes + wish.order[p] * 16, 16);
+  }
+  if (wish.offset) {
+    decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
+  }
+  auto* scales = view.scales + at * kSpanParts;
+  for (int p = 0; p < kSpanParts; ++p) scales[p] = span.scales[p / per_scale];
+  if (wish.sums) {
+    auto* sums = view.sums + at * kSpanParts;
+    for (int p = 0; p < kSpanParts; ++p) {
+      sums[p] = scales[p] * static_cast<float>(span.sums[p]);
+    }
+  }
+}
+
+// Where lane `lane` of a tile finds its numbers.
+struct TileLane {
+  int64_t rows_before;  // rows in earlier tiles
+  int64_t width;        // rows of this tile, padded
+  int64_t lane;
+  // Start of a span's array of `n` numbers a row.
+  int64_t span(int64_t n_spans, int64_t index, int64_t n) const {
+    return (rows_before * n_spans + width * index) * n;
+  }
+};
+
+void prepare_bulk_span(const XWish& wish, const EncodedSpan& span, const TileLane& tile,
+                       int64_t index, const BulkX& view) {
+  const int64_t width = tile.width, lane = tile.lane;
+  auto* codes = view.codes + tile.span(view.n_spans, index, kSpan) + lane * 4;
+  for (int i = 0; i < kSpan / 4; ++i) std::memcpy(codes + i * width * 4, span.codes + i * 4, 4);
+  const int64_t scales = tile.span(view.n_spans, index, view.n_scales) + lane;
+  for (int i = 0; i < view.n_scales; ++i) {
+    view.scales[scales + i * width] = span.scales[i];
+  }
+  if (!wish.offset && !wish.sums) return;
+  const int64_t folds = tile.span(view.n_spans, index, view.n_folds) + lane;
+  const int parts = wish.fold / 16;
+  for (int f = 0; f < view.n_folds; ++f) {
+    int sum = 0;
+    for (int p = f * parts; p < (f + 1) * parts; ++p) sum += span.sums[p];
+    if (wish.offset) view.starts[folds + f * width] = -wish.offset * sum;
+    if (wish.sums) {
+      const float scale = view.n_scales == 1 ? 1.0f : span.scales[f * view.n_scales / view.n_folds];
+      view.sums[folds + f * width] = scale * static_cast<float>(sum);
+    }
+  }
+}
+
+// Values of one row in a tile; `row` < 0: zeros.
+void prepare_bulk_values(const Activations& x, int64_t row, int64_t k, const TileLane& tile,
+                         const BulkX& view) {
+  float values[kSpan];
+  for (int64_t span = 0; span < view.n_spans; ++span) {
+    const int64_t n = std::min<int64_t>(k - span * kSpan, kSpan);
+    if (row >= 0) read_values(x, row, k, span * kSpan, n, values);
+    auto* out = view.values + tile.span(view.n_spans, span, kSpan) + tile.lane;
+    for (int64_t i = 0; i < kSpan; ++i) out[i * tile.width] = row >= 0 && i < n ? values[i] : 0;
+  }
+}
+
+}  // namespace
+
+int64_t decode_x_bytes(const XWish& wish, int64_t m, int64_t k) {
+  Arrays arrays(nullptr);
+  decode_arrays(wish, m, k, arrays);
+  return arrays.size();
+}
+
+int64_t bulk_x_bytes(const XWish& wish, int64_t m, int64_t k, const quant::Format* x) {
+  Arrays arrays(nullptr);
+  bulk_arrays(wish, m, k, x, arrays);
+  return arrays.size();
+}
+
+DecodeX decode_x_view(const XWish& wish, int64_t m, int64_t k, std::byte* buffer) {
+  Arrays arrays(buffer);
+  return decode_arrays(wish, m, k, arrays);
+}
+
+BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* x,
+                  std::byte* buffer) {
+  Arrays arrays(buffer);
+  return bulk_arrays(wish, m, k, x, arrays);
+}
+
+void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
+                    int64_t end, int64_t k, const DecodeX& view) {
+  for (int64_t row = begin; row < end; ++row) {
+    if (!wish.encoded) {
+      float* out = view.values + row * view.n_spans * kSpan;
+      read_values(x, first + row, k, 0, k, out);
+      std::fill(out + k, out + view.n_spans * kSpan, 0.0f);
+      continue;
+    }
+    EncodedSpan span;
+    for (int64_t i = 0; i < view.n_spans; ++i) {
+      read_span(x, first + row, i, k, span);
+      prepare_decode_span(wish, span, x.format->block / 16, view, row * view.n_spans + i);
+    }
+  }
+}
+
+void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
+                  int64_t end, int64_t m, int64_t k, const BulkX& view) {
+  EncodedSpan span;
+  for (int64_t row = begin; row < round_up(end, 16); ++row) {
+    const int64_t rows_before = row / kTileRows * kTileRows;
+    const TileLane tile{.rows_before = rows_before,
+                        .width = std::min<int64_t>(round_up(m - rows_before, 16), kTileRows),
+                        .lane = row - rows_before};
+    if (!wish.encoded) {
+      prepare_bulk_values(x, row < m ? first + row : -1, k, tile, view);
+      continue;
+    }
+    for (int64_t i = 0; i < view.n_spans; ++i) {
+      if (row < m) {
+        read_span(x, first + row, i, k, span);
+      } else {
+        std::memset(&span, 0, sizeof span);
+      }
+      prepare_bulk_span(wish, span, tile, i, view);
+    }
+  }
+}
+
+}  // namespace lamella::cpu

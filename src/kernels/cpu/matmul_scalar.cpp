@@ -1,0 +1,20 @@
+// The matmul kernels of scalar.
+#include "lamella/kernels/cpu/gemm_exact_impl.h"
+#include "lamella/kernels/cpu/gemv_impl.h"
+#include "lamella/kernels/cpu/unit_scalar.h"
+
+namespace lamella::cpu {
+namespace {
+
+MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
+  return generic_kernel<Scalar>(w);
+}
+
+}  // namespace
+
+extern const MatmulKernels kScalarMatmul;
+const MatmulKernels kScalarMatmul = {
+    .encoded = encoded,
+    .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>}};
+
+}  // namespace lamella::cpu

@@ -1,0 +1,90 @@
+// Vectors of AVX2. For files compiled for it only.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace lamella::cpu {
+namespace {
+
+struct Avx2 {
+  static constexpr int kLanes = 8, kBytes = 32;
+  static constexpr int kTileRows = 2, kTileVectors = 2, kExactRows = 6;
+  // Beyond it, two products of unsigned codes with codes of x may not fit 16 bits.
+  static constexpr int kMaxUnsignedCode = 129;
+  using I = __m256i;
+  using F = __m256;
+  struct Parts {
+    __m256 half[2];
+  };
+
+  static I zero_ints() { return _mm256_setzero_si256(); }
+  static I load_ints(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+  static I broadcast4(const void* at) {
+    int32_t four;
+    __builtin_memcpy(&four, at, sizeof four);
+    return _mm256_set1_epi32(four);
+  }
+  template <bool kSigned>
+  static I dot(I sum, I w, I x) {
+    const I pairs = kSigned ? _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
+                            : _mm256_maddubs_epi16(w, x);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+
+  static F zero() { return _mm256_setzero_ps(); }
+  static F set1(float x) { return _mm256_set1_ps(x); }
+  static F load(const float* at) { return _mm256_loadu_ps(at); }
+  static void store(float* at, F x) { _mm256_storeu_ps(at, x); }
+  static F convert(I x) { return _mm256_cvtepi32_ps(x); }
+  static F add(F a, F b) { return _mm256_add_ps(a, b); }
+  static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+  static F fnma(F a, F b, F c) { return _mm256_fnmadd_ps(a, b, c); }
+  static float sum(F x) {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+
+  static Parts load_parts(const float* at) { return {{load(at), load(at + 8)}}; }
+  static Parts mul_parts(const Parts& a, const Parts& b) {
+    return {{mul(a.half[0], b.half[0]), mul(a.half[1], b.half[1])}};
+  }
+  static F subtract_parts(const Parts& a, const Parts& b, F c) {
+    return fnma(a.half[1], b.half[1], fnma(a.half[0], b.half[0], c));
+  }
+  // A vector's parts lie in the same half of the span.
+  template <class Unpack>
+  static F pick(const Parts& scales, int i) {
+    const auto part = [&](int lane) { return Unpack::kOrder[i * Unpack::kChain * 2 + lane / 4]; };
+    const I index = _mm256_setr_epi32(part(0) % 8, part(1) % 8, part(2) % 8, part(3) % 8,
+                                      part(4) % 8, part(5) % 8, part(6) % 8, part(7) % 8);
+    return _mm256_permutevar8x32_ps(scales.half[part(0) / 8], index);
+  }
+
+  static void widen_f16(const uint8_t* at, int64_t n, float* out) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      const auto* eight = reinterpret_cast<const __m128i*>(at + i * 2);
+      _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(eight)));
+    }
+    for (; i < n; ++i) {
+      uint16_t bits;
+      __builtin_memcpy(&bits, at + i * 2, 2);
+      out[i] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+    }
+  }
+  static void widen_bf16(const uint8_t* at, int64_t n, float* out) {
+    for (int64_t i = 0; i < n; ++i) {
+      uint16_t bits;
+      __builtin_memcpy(&bits, at + i * 2, 2);
+      const uint32_t wide = uint32_t{bits} << 16;
+      __builtin_memcpy(out + i, &wide, 4);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lamella::cpu

@@ -1,0 +1,74 @@
+// Vectors of AVX-512 with VNNI. For files compiled for it only.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace lamella::cpu {
+namespace {
+
+struct Avx512 {
+  static constexpr int kLanes = 16, kBytes = 64;
+  static constexpr int kTileRows = 3, kTileVectors = 4, kExactRows = 6;
+  static constexpr int kMaxUnsignedCode = 255;
+  using I = __m512i;
+  using F = __m512;
+  using Parts = __m512;
+
+  static I zero_ints() { return _mm512_setzero_si512(); }
+  static I load_ints(const void* at) { return _mm512_loadu_si512(at); }
+  static I broadcast4(const void* at) {
+    int32_t four;
+    __builtin_memcpy(&four, at, sizeof four);
+    return _mm512_set1_epi32(four);
+  }
+  // By hand: from the intrinsic g++ 12 copies the accumulators round each product.
+  template <bool kSigned>
+  static I dot(I sum, I w, I x) {
+    static_assert(!kSigned);
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+    return sum;
+  }
+
+  static F zero() { return _mm512_setzero_ps(); }
+  static F set1(float x) { return _mm512_set1_ps(x); }
+  static F load(const float* at) { return _mm512_loadu_ps(at); }
+  static void store(float* at, F x) { _mm512_storeu_ps(at, x); }
+  static F convert(I x) { return _mm512_cvtepi32_ps(x); }
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F fnma(F a, F b, F c) { return _mm512_fnmadd_ps(a, b, c); }
+  static float sum(F x) { return _mm512_reduce_add_ps(x); }
+
+  static Parts load_parts(const float* at) { return load(at); }
+  static Parts mul_parts(Parts a, Parts b) { return mul(a, b); }
+  static F subtract_parts(Parts a, Parts b, F c) { return fnma(a, b, c); }
+  template <class Unpack>
+  static F pick(Parts scales, int i) {
+    const auto part = [&](int lane) { return Unpack::kOrder[i * Unpack::kChain * 4 + lane / 4]; };
+    const I index = _mm512_setr_epi32(part(0), part(1), part(2), part(3), part(4), part(5), part(6),
+                                      part(7), part(8), part(9), part(10), part(11), part(12),
+                                      part(13), part(14), part(15));
+    return _mm512_permutexvar_ps(index, scales);
+  }
+
+  static void widen_f16(const uint8_t* at, int64_t n, float* out) {
+    for (int64_t i = 0; i < n; i += 16) {
+      const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
+      const __m256i half = _mm256_maskz_loadu_epi16(mask, at + i * 2);
+      _mm512_mask_storeu_ps(out + i, mask, _mm512_cvtph_ps(half));
+    }
+  }
+  static void widen_bf16(const uint8_t* at, int64_t n, float* out) {
+    for (int64_t i = 0; i < n; i += 16) {
+      const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
+      const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, at + i * 2));
+      _mm512_mask_storeu_epi32(out + i, mask, _mm512_slli_epi32(wide, 16));
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lamella::cpu

@@ -1,0 +1,318 @@
+// Matrix products against f64 sums over the decoded operands, and the same bits for any number of
+// rows, columns and threads.
+#include "lamella/kernels/cpu/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lamella/base/numeric.h"
+
+namespace lamella::cpu {
+namespace {
+
+using quant::Format;
+
+// A matrix in some encoding, with its exact values.
+struct Matrix {
+  const Format* format = nullptr;
+  Element element = Element::f32;
+  int64_t rows = 0, cols = 0;
+  std::vector<uint8_t> bytes{};
+  std::vector<float> values{};
+
+  quant::BlockPtr planes() const {
+    quant::BlockPtr at{};
+    const uint8_t* first = bytes.data() + 1;  // nothing is aligned
+    if (!format) return {first};
+    for (int p = 0; p < format->n_planes; ++p) {
+      at[p] = first + quant::plane_offset(*format, p, rows, cols);
+    }
+    return at;
+  }
+  Weights weights() const { return {.format = format, .element = element, .planes = planes()}; }
+  // From row `row` on.
+  Activations activations(int64_t row = 0) const {
+    Activations x{.format = format, .element = element, .planes = planes(), .row_stride = cols};
+    if (!format) {
+      x.planes[0] += row * cols * (element == Element::f32 ? 4 : 2);
+    } else {
+      for (int p = 0; p < format->n_planes; ++p) {
+        x.planes[p] += row * format->blocks(cols) * format->planes[p].block_bytes;
+      }
+    }
+    return x;
+  }
+};
+
+// Random bytes for a block until its values are ordinary numbers.
+void random_block(const Format& format, std::mt19937& rng, uint8_t* bytes) {
+  float values[quant::kMaxBlock];
+  while (true) {
+    for (int i = 0; i < format.block_bytes(); ++i) bytes[i] = static_cast<uint8_t>(rng());
+    format.decode({bytes}, values);
+    const bool ordinary = std::all_of(values, values + format.block, [](float v) {
+      return std::isfinite(v) && std::fabs(v) < 100;
+    });
+    if (ordinary) return;
+  }
+}
+
+Matrix random_matrix(const Format* format, Element element, int64_t rows, int64_t cols, int seed) {
+  Matrix m{.format = format, .element = element, .rows = rows, .cols = cols};
+  std::mt19937 rng(seed);
+  std::normal_distribution<float> normal;
+  m.values.resize(rows * cols);
+  for (float& v : m.values) v = normal(rng);
+  if (!format) {
+    m.bytes.resize(rows * cols * 4 + 1);
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      uint8_t* at = m.bytes.data() + 1;
+      if (element == Element::f32) {
+        std::memcpy(at + i * 4, &m.values[i], 4);
+      } else if (element == Element::f16) {
+        const f16 narrow = f16::from(m.values[i]);
+        std::memcpy(at + i * 2, &narrow, 2);
+        m.values[i] = static_cast<float>(narrow);
+      } else {
+        const bf16 narrow = bf16::from(m.values[i]);
+        std::memcpy(at + i * 2, &narrow, 2);
+        m.values[i] = static_cast<float>(narrow);
+      }
+    }
+    return m;
+  }
+  m.bytes.resize(quant::plane_offset(*format, format->n_planes, rows, cols) + 1);
+  for (int64_t row = 0; row < rows; ++row) {
+    quant::BlockPtr at = m.planes();
+    quant::MutableBlockPtr to{};
+    for (int p = 0; p < format->n_planes; ++p) {
+      at[p] += row * format->blocks(cols) * format->planes[p].block_bytes;
+      to[p] = const_cast<uint8_t*>(at[p]);
+    }
+    if (format->encode) {
+      quant::encode_row(*format, m.values.data() + row * cols, cols, to);
+    } else {
+      for (int64_t b = 0; b < format->blocks(cols); ++b) {
+        random_block(*format, rng, to[0] + b * format->block_bytes());
+      }
+    }
+    quant::decode_row(*format, at, cols, m.values.data() + row * cols);
+  }
+  return m;
+}
+
+struct Job {
+  const Matrix* w;
+  MatmulJob more{};  // bias, activation and so on
+};
+
+// y of each job, [m][n].
+std::vector<std::vector<float>> multiply(const Matrix& x, int64_t first, int64_t m,
+                                         std::vector<Job> jobs, Phase phase, Isa isa,
+                                         ThreadPool& pool) {
+  std::vector<std::vector<float>> results;
+  std::vector<MatmulJob> list;
+  for (Job& job : jobs) {
+    results.emplace_back(m * job.w->rows + 1, NAN);
+    job.more.w = job.w->weights();
+    job.more.n = job.w->rows;
+    job.more.y = results.back().data();
+    job.more.y_stride = job.w->rows;
+    list.push_back(job.more);
+  }
+  const MatmulCall call{
+      .isa = isa, .phase = phase, .m = m, .k = x.cols, .x = x.activations(first), .jobs = list};
+  std::vector<std::byte> workspace(matmul_workspace(call, pool.size()) + 64);
+  auto* aligned = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
+  std::memset(workspace.data(), 0xff, workspace.size());  // NaN
+  matmul(call, aligned, pool);
+  for (auto& y : results) {
+    EXPECT_TRUE(std::isnan(y.back())) << "wrote behind y";
+    y.pop_back();
+  }
+  return results;
+}
+
+std::vector<float> multiply(const Matrix& x, int64_t first, int64_t m, const Matrix& w, Phase phase,
+                            Isa isa, ThreadPool& pool) {
+  return multiply(x, first, m, {{&w}}, phase, isa, pool)[0];
+}
+
+// Largest error in units of eps * sum |x| |w|.
+double worst_error(const Matrix& x, const Matrix& w, const std::vector<float>& y) {
+  double worst = 0;
+  for (int64_t i = 0; i < x.rows; ++i) {
+    for (int64_t j = 0; j < w.rows; ++j) {
+      double sum = 0, scale = 0;
+      for (int64_t k = 0; k < x.cols; ++k) {
+        const double p = double{x.values[i * x.cols + k]} * w.values[j * w.cols + k];
+        sum += p;
+        scale += std::fabs(p);
+      }
+      const double error = std::fabs(y[i * w.rows + j] - sum);
+      if (!(error <= 0)) worst = std::max(worst, error / (scale * 0x1p-24));
+      if (std::isnan(error)) return INFINITY;
+    }
+  }
+  return worst;
+}
+
+constexpr Phase kPhases[] = {Phase::bulk, Phase::decode};
+
+struct Encodings {
+  const Format *w, *x;
+  Element w_element = Element::f32, x_element = Element::f32;
+  std::string name() const {
+    const auto of = [](const Format* f, Element e) {
+      return f                   ? std::string(f->name)
+             : e == Element::f32 ? "f32"
+             : e == Element::f16 ? "f16"
+                                 : "bf16";
+    };
+    return of(x, x_element) + " * " + of(w, w_element);
+  }
+};
+
+std::vector<Encodings> all_encodings() {
+  std::vector<Encodings> list;
+  for (const Format& w : quant::formats()) {
+    for (const char* x : {"q8_32", "q8_256"}) list.push_back({&w, quant::find_format(x)});
+    list.push_back({&w, nullptr});
+  }
+  for (Element w : {Element::f32, Element::f16, Element::bf16}) {
+    for (Element x : {Element::f32, Element::f16, Element::bf16}) {
+      list.push_back({nullptr, nullptr, w, x});
+    }
+    list.push_back({nullptr, quant::find_format("q8_32"), w});
+  }
+  return list;
+}
+
+// Ulps of sum |x| |w|: a few for each of the sums, more where minimums cancel.
+constexpr double kUlps = 8;
+
+TEST(Matmul, AgreesWithTheSumOfProducts) {
+  ThreadPool pool(2);
+  for (const Encodings& e : all_encodings()) {
+    for (const auto [m, n, k] : {std::array{1, 5, 256},
+                                 {3, 7, 570},
+                                 {7, 50, 64},
+                                 {65, 49, 31},
+                                 {64, 3, 1},
+                                 {257, 13, 300}}) {
+      const Matrix x = random_matrix(e.x, e.x_element, m, k, 1);
+      const Matrix w = random_matrix(e.w, e.w_element, n, k, 2);
+      for (Isa isa : usable_isas()) {
+        for (Phase phase : kPhases) {
+          const auto y = multiply(x, 0, m, w, phase, isa, pool);
+          EXPECT_LE(worst_error(x, w, y), kUlps) << e.name() << " " << name(isa) << " phase "
+                                                 << int(phase) << " " << m << "x" << n << "x" << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, RowsDoNotDependOnTheirNeighboursNorOnThreads) {
+  ThreadPool one(1), two(2), five(5);
+  for (const Encodings& e : all_encodings()) {
+    const int64_t m = 67, n = 53, k = 555;
+    const Matrix x = random_matrix(e.x, e.x_element, m, k, 3);
+    const Matrix w = random_matrix(e.w, e.w_element, n, k, 4);
+    for (Isa isa : usable_isas()) {
+      for (Phase phase : kPhases) {
+        const auto all = multiply(x, 0, m, w, phase, isa, one);
+        for (const int64_t rows : {1, 2, 3, 4, 5, 17, 65}) {
+          for (const int64_t first : {int64_t{0}, int64_t{1}, m - rows}) {
+            ThreadPool& pool = rows % 3 == 0 ? one : rows % 3 == 1 ? two : five;
+            const auto some = multiply(x, first, rows, w, phase, isa, pool);
+            ASSERT_EQ(0, std::memcmp(some.data(), all.data() + first * n, some.size() * 4))
+                << e.name() << " " << name(isa) << " phase " << int(phase) << " rows " << rows;
+          }
+        }
+        // The last columns alone.
+        Matrix tail = w;
+        tail.rows = 3;
+        if (!w.format || w.format->n_planes == 1) {
+          const int64_t row_bytes = (static_cast<int64_t>(w.bytes.size()) - 1) / n;
+          const int64_t used = w.format || w.element == Element::f32 ? row_bytes : k * 2;
+          tail.bytes.erase(tail.bytes.begin() + 1, tail.bytes.begin() + 1 + (n - 3) * used);
+          const auto last = multiply(x, 0, m, tail, phase, isa, five);
+          for (int64_t i = 0; i < m; ++i) {
+            ASSERT_EQ(0, std::memcmp(&last[i * 3], &all[i * n + n - 3], 12)) << e.name();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, JobsShareOnePreparationAndFinishTheirRows) {
+  ThreadPool pool(2);
+  const int64_t m = 70, k = 512, n = 61;
+  const auto* q8 = quant::find_format("q8_256");
+  const Matrix x = random_matrix(q8, Element::f32, m, k, 5);
+  const Matrix a = random_matrix(quant::find_format("q4_k"), Element::f32, n, k, 6);
+  const Matrix b = random_matrix(quant::find_format("q6_k"), Element::f32, 9, k, 7);
+  const Matrix c = random_matrix(quant::find_format("q4_0"), Element::f32, n, k, 8);
+  const Matrix bias = random_matrix(nullptr, Element::f32, 1, n, 9);
+  const Matrix residual = random_matrix(nullptr, Element::f32, m, n, 10);
+  const Weights gated = c.weights();
+  for (Isa isa : usable_isas()) {
+    for (Phase phase : kPhases) {
+      const auto plain = multiply(x, 0, m, {{&a}, {&b}, {&c}}, phase, isa, pool);
+      EXPECT_EQ(plain[1], multiply(x, 0, m, b, phase, isa, pool));
+      for (Activation activation :
+           {Activation::none, Activation::silu, Activation::gelu_erf, Activation::gelu_tanh}) {
+        const MatmulJob more{.w = {},
+                             .bias = bias.values.data(),
+                             .activation = activation,
+                             .gated = &gated,
+                             .gated_bias = bias.values.data(),
+                             .residual = residual.values.data(),
+                             .residual_stride = n};
+        const auto y = multiply(x, 0, m, {{&b}, {&a, more}}, phase, isa, pool);
+        EXPECT_EQ(y[0], plain[1]);
+        for (int64_t i = 0; i < m * n; ++i) {
+          const double z = plain[0][i] + bias.values[i % n];
+          const double u = std::sqrt(2 / M_PI) * (z + 0.044715 * z * z * z);
+          const double act = activation == Activation::none       ? z
+                             : activation == Activation::silu     ? z / (1 + std::exp(-z))
+                             : activation == Activation::gelu_erf ? z * std::erfc(-z / M_SQRT2) / 2
+                                                                  : z * (1 + std::tanh(u)) / 2;
+          const double up = plain[2][i] + bias.values[i % n];
+          const double want = act * up + residual.values[i];
+          ASSERT_NEAR(y[1][i], want, 1e-6 * (std::fabs(z * up) + std::fabs(want)))
+              << int(activation) << " z " << z;
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, TakesEmptyShapes) {
+  ThreadPool pool(2);
+  for (Isa isa : usable_isas()) {
+    for (Phase phase : kPhases) {
+      for (const char* format : {"q4_1", "q4_k", ""}) {
+        const Format* w_format = quant::find_format(format);
+        const Format* x_format = w_format ? &activation_encoding(*w_format, isa) : nullptr;
+        const Matrix x = random_matrix(x_format, Element::f32, 3, 0, 1);
+        const Matrix w = random_matrix(w_format, Element::f32, 4, 0, 2);
+        EXPECT_EQ(multiply(x, 0, 3, w, phase, isa, pool), std::vector<float>(12, 0));
+        EXPECT_EQ(multiply(x, 0, 0, w, phase, isa, pool).size(), 0u);
+        const Matrix none = random_matrix(w_format, Element::f32, 0, 0, 2);
+        EXPECT_EQ(multiply(x, 0, 3, none, phase, isa, pool).size(), 0u);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lamella::cpu
