@@ -8,14 +8,13 @@
 #include <fstream>
 
 #include "lamella/base/error.h"
+#include "tests/support/golden.h"
 
 namespace lamella::quant {
 namespace {
 
 namespace fs = std::filesystem;
 using Outcome = QuantReport::Outcome;
-
-const fs::path kGolden = fs::path(LAMELLA_SOURCE_DIR) / "tests/golden/quant";
 
 void expect_all_pass(const fs::path& folder, int at_least) {
   const QuantReport report = check_quant(folder);
@@ -24,14 +23,14 @@ void expect_all_pass(const fs::path& folder, int at_least) {
 }
 
 TEST(CheckQuant, FormatsAreBitExact) {
-  expect_all_pass(kGolden, 5);
-  EXPECT_EQ(check_quant(kGolden).count(Outcome::skipped), 0);
+  expect_all_pass(test::golden_dir() / "quant", 5);
+  EXPECT_EQ(check_quant(test::golden_dir() / "quant").count(Outcome::skipped), 0);
 }
 
 TEST(CheckQuant, FormatsAreBitExactOnTheWholeReference) {
-  const fs::path whole = fs::path(LAMELLA_SOURCE_DIR) / "../shared/golden/quant";
-  if (!fs::exists(whole)) GTEST_SKIP() << "no ../shared/golden";
-  expect_all_pass(whole, 5);
+  const auto whole = test::full_golden_dir();
+  if (!whole) GTEST_SKIP() << "no ../shared/golden";
+  expect_all_pass(*whole / "quant", 5);
 }
 
 class ChangedGolden : public testing::Test {
@@ -40,7 +39,7 @@ class ChangedGolden : public testing::Test {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::path(testing::TempDir()) / (std::string("quant_") + test->name());
     fs::remove_all(folder_);
-    fs::copy(kGolden, folder_);
+    fs::copy(test::golden_dir() / "quant", folder_);
     fs::permissions(folder_, fs::perms::owner_all);
   }
   void TearDown() override { fs::remove_all(folder_); }
