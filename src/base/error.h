@@ -44,14 +44,14 @@ std::string str(Args&&... args) {
 
 }  // namespace lamella
 
-#define CHECK_USER(condition, ...)                                \
-  do {                                                            \
-    if (!(condition)) [[unlikely]]                                \
-      throw ::lamella::UserError(::lamella::str(__VA_ARGS__));    \
+#define CHECK_USER(condition, ...)                             \
+  do {                                                         \
+    if (!(condition)) [[unlikely]]                             \
+      throw ::lamella::UserError(::lamella::str(__VA_ARGS__)); \
   } while (false)
 
-#define CHECK_INTERNAL(condition, ...)                            \
-  do {                                                            \
-    if (!(condition)) [[unlikely]]                                \
+#define CHECK_INTERNAL(condition, ...)                             \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
       throw ::lamella::InternalError(::lamella::str(__VA_ARGS__)); \
   } while (false)

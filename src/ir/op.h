@@ -1,0 +1,159 @@
+// What the graph knows of an op: its Info, how it types, and which further rules it has. The contract that op
+// authors write against is ops/op.h; make_op turns such a struct into this descriptor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "lamella/ir/attrs.h"
+
+namespace lamella {
+
+class TypeCx;
+class ValueCx;
+class EvalCx;
+class VjpCx;
+class Samples;
+class Args;
+struct Value;
+using Values = std::vector<Value>;
+
+// Facts that passes ask for. Combined with |.
+enum Trait : uint32_t {
+  kElementwise = 1,   // one element of the output from one element of each (broadcast) input
+  kView = 2,          // output shares its first input's elements; may alias where strides allow
+  kOrdered = 4,       // keeps program order; never merged or dropped
+  kStructural = 8,    // input, parameter, constant: no computation
+  kCommutative = 16,  // of its first two inputs
+  kNoGrad = 32,       // gradient is none by definition (comparisons, indices)
+  kRandom = 64,       // a function of its key input, but not sampled against literal values
+};
+
+struct Info {
+  std::string_view name;
+  std::string_view inputs;   // "x, w, bias?, rest..."
+  std::string_view outputs;  // "y", or "parts..." for a number that attributes decide
+  std::string_view doc;
+  double ulps = 0;              // bound of a kernel's error, in eps of the output's type
+  double ulps_per_length = 0;   // added per element reduced (the op's samples say the length)
+  std::string_view host = "";   // inputs needed on the host, comma-separated
+  std::string_view saved = "";  // hidden outputs for the gradient, made only when asked for
+  std::string_view updates = "";  // the input that output 0 is an updated copy of (state)
+  uint32_t traits = 0;
+};
+
+inline constexpr size_t kMaxNames = 16;
+
+// A parsed list of names: which are optional ("bias?"), and whether the last one repeats ("rest...").
+struct NameList {
+  std::array<std::string_view, kMaxNames> names{};
+  std::array<bool, kMaxNames> optional{};
+  size_t size = 0;
+  bool variadic = false;
+
+  constexpr size_t n_required() const {
+    size_t n = 0;
+    for (size_t i = 0; i < size; ++i) n += !optional[i] && !(variadic && i + 1 == size);
+    return n;
+  }
+};
+
+constexpr NameList parse_names(std::string_view text) {
+  NameList list;
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = text.find(',', at);
+    if (end == std::string_view::npos) end = text.size();
+    std::string_view name = text.substr(at, end - at);
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    if (name.size() > 3 && name.substr(name.size() - 3) == "...") {
+      list.variadic = true;
+      name.remove_suffix(3);
+    } else if (!name.empty() && name.back() == '?') {
+      list.optional[list.size] = true;
+      name.remove_suffix(1);
+    }
+    list.names[list.size++] = name;
+    at = end + 1;
+  }
+  return list;
+}
+
+struct Op {
+  Info info;
+  NameList inputs, outputs, saved;
+  const AttrsInfo* attrs = nullptr;
+  void (*type)(TypeCx&, const void* attrs) = nullptr;
+  void (*eval)(EvalCx&, const void* attrs) = nullptr;      // primitive: meaning in f64/i64
+  Values (*expand)(const Args&, const void* attrs) = nullptr;  // composite: a formula over ops
+  void (*vjp)(VjpCx&, const void* attrs) = nullptr;
+  void (*value)(ValueCx&, const void* attrs) = nullptr;
+  void (*samples)(Samples&) = nullptr;
+
+  constexpr bool has(Trait trait) const { return (info.traits & trait) != 0; }
+  constexpr bool is_composite() const { return expand != nullptr; }
+};
+
+template <class T>
+struct AttrsOf {
+  using type = NoAttrs;
+};
+template <class T>
+  requires requires { typename T::Attrs; }
+struct AttrsOf<T> {
+  using type = typename T::Attrs;
+};
+
+// A formula may return one value or several.
+Values as_values(Value value);
+Values as_values(Values values);
+
+template <class T>
+constexpr Op make_op() {
+  using A = typename AttrsOf<T>::type;
+  Op op;
+  op.info = T::info;
+  op.inputs = parse_names(T::info.inputs);
+  op.outputs = parse_names(T::info.outputs);
+  op.saved = parse_names(T::info.saved);
+  op.attrs = &kAttrsInfo<A>;
+  op.type = [](TypeCx& cx, const void* a) { T::type(cx, *static_cast<const A*>(a)); };
+  if constexpr (requires(EvalCx& cx, const A& a) { T::eval(cx, a); })
+    op.eval = [](EvalCx& cx, const void* a) { T::eval(cx, *static_cast<const A*>(a)); };
+  if constexpr (requires(const Args& x, const A& a) { T::expand(x, a); })
+    op.expand = [](const Args& x, const void* a) {
+      return as_values(T::expand(x, *static_cast<const A*>(a)));
+    };
+  if constexpr (requires(VjpCx& cx, const A& a) { T::vjp(cx, a); })
+    op.vjp = [](VjpCx& cx, const void* a) { T::vjp(cx, *static_cast<const A*>(a)); };
+  if constexpr (requires(ValueCx& cx, const A& a) { T::value(cx, a); })
+    op.value = [](ValueCx& cx, const void* a) { T::value(cx, *static_cast<const A*>(a)); };
+  if constexpr (requires(Samples& s) { T::samples(s); }) op.samples = T::samples;
+  return op;
+}
+
+// The descriptor of op T; its address is the op's identity.
+template <class T>
+inline constexpr Op op = make_op<T>();
+
+// A set of ops that files and texts may name: the built-in tables and a user's own.
+class OpSet {
+ public:
+  OpSet() = default;
+  explicit OpSet(std::span<const Op* const> ops) { add(ops); }
+  void add(std::span<const Op* const> ops) { ops_.insert(ops_.end(), ops.begin(), ops.end()); }
+  const Op* find(std::string_view name) const {
+    for (const Op* o : ops_)
+      if (o->info.name == name) return o;
+    return nullptr;
+  }
+  std::span<const Op* const> ops() const { return ops_; }
+
+ private:
+  std::vector<const Op*> ops_;
+};
+
+}  // namespace lamella

@@ -1,0 +1,13 @@
+// The lists of ops, one a family; each is written out in src/ops/<family>/<family>.cpp.
+#pragma once
+
+#include <span>
+
+#include "lamella/ir/op.h"
+
+namespace lamella {
+
+std::span<const Op* const> math_ops();
+std::span<const Op* const> linalg_ops();
+
+}  // namespace lamella

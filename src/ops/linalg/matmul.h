@@ -1,0 +1,111 @@
+#pragma once
+
+#include "lamella/ops/op.h"
+
+namespace lamella {
+
+// How the operands are rounded before the products; both are then exact.
+enum class Compute : int { exact, bf16 };
+template <>
+struct EnumNames<Compute> {
+  static constexpr std::array<std::string_view, 2> names{"exact", "bf16"};
+};
+
+struct Matmul {
+  static constexpr Info info{
+      .name = "matmul", .inputs = "x, w", .outputs = "y",
+      .doc = "y[..., m, n] = sum over k of x[..., m, k] * w[..., n, k] (transpose_w, the default: weights lie "
+             "as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 serves them all. Either "
+             "operand may be encoded along k; products are exact over the decoded values. Floats accumulate in "
+             "at least f32; integers wrap. The type of y is that of x, f32 where x is encoded.",
+      .ulps = 2, .ulps_per_length = 0.5};
+  struct Attrs {
+    bool transpose_w = true;
+    Compute compute = Compute::exact;
+    bool operator==(const Attrs&) const = default;
+    static constexpr void fields(auto&& f) {
+      f("transpose_w", &Attrs::transpose_w), f("compute", &Attrs::compute);
+    }
+  };
+
+  static void type(TypeCx& cx, const Attrs& a) {
+    const Type &x = cx.in(0), &w = cx.in(1);
+    cx.check(x.is_tensor() && w.is_tensor() && x.rank() >= 1 && w.rank() >= 2,
+             "wants x of rank 1 or more and w of rank 2 or more; got ", x, " and ", w);
+    cx.check(!w.dtype.is_block() || a.transpose_w,
+             "an encoded w is stored with k last; want transpose_w; got ", w);
+    const bool both_plain = !x.dtype.is_block() && !w.dtype.is_block();
+    cx.check(x.dtype == w.dtype || (is_real(x.dtype) && is_real(w.dtype)),
+             "operands of different kinds; got ", x, " and ", w);
+    cx.check(is_real(x.dtype) || (both_plain && x.dtype.is_int()), "does not take this type; got ", x);
+    const Dim k = a.transpose_w ? w.shape[-1] : w.shape[-2];
+    const Dim n = a.transpose_w ? w.shape[-2] : w.shape[-1];
+    cx.require_equal(x.shape.last(), k, "inner sizes of x and w");
+    const size_t x_outer = x.rank() >= 2 ? x.rank() - 2 : 0;
+    Shape batch(std::vector<Dim>(x.shape.begin(), x.shape.begin() + static_cast<int64_t>(x_outer)));
+    const Shape w_batch(std::vector<Dim>(w.shape.begin(), w.shape.end() - 2));
+    batch = cx.broadcast(batch, w_batch);
+    if (x.rank() >= 2) batch.dims.push_back(x.shape[-2]);
+    batch.dims.push_back(n);
+    cx.out(x.dtype.is_block() ? kF32 : x.dtype, std::move(batch));
+  }
+
+  static void eval(EvalCx& cx, const Attrs& a) {
+    RefTensor x = cx.in(0), w = cx.in(1);
+    if (a.compute == Compute::bf16)
+      for (RefTensor* t : {&x, &w})
+        for (double& v : t->f) v = round_float(kBF16, v);
+    const bool is_vector = x.rank() == 1;
+    if (is_vector) x.shape.insert(x.shape.begin(), 1);
+    RefTensor& y = cx.out(0);
+    std::vector<int64_t> shape = y.shape;
+    if (is_vector) shape.insert(shape.end() - 1, 1);
+    const int64_t m = shape[shape.size() - 2], n = shape.back(), k = x.shape.back();
+    const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
+    const std::vector<int64_t> xb(x.shape.begin(), x.shape.end() - 2), wb(w.shape.begin(), w.shape.end() - 2);
+    const int64_t w_row = a.transpose_w ? k : 1, w_step = a.transpose_w ? 1 : n;
+    for (Index at(batch); !at.done(); at.next()) {
+      const size_t x0 = static_cast<size_t>(at.broadcast_offset(xb) * m * k);
+      const size_t w0 = static_cast<size_t>(at.broadcast_offset(wb) * n * k);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          const size_t o = (at.flat() * static_cast<size_t>(m) + static_cast<size_t>(i)) *
+                               static_cast<size_t>(n) + static_cast<size_t>(j);
+          const size_t xr = x0 + static_cast<size_t>(i * k), wr = w0 + static_cast<size_t>(j * w_row);
+          if (y.holds_floats()) y.f[o] = dot(&x.f[xr], &w.f[wr], k, w_step);
+          else y.i[o] = dot_wrapping(&x.i[xr], &w.i[wr], k, w_step);
+        }
+    }
+  }
+
+  static void samples(Samples& s) {
+    const DType q4 = find_dtype("q4_0"), q6 = find_dtype("q6_k"), q8 = find_dtype("q8_32");
+    for (DType w : {DType{}, q4, q6})
+      for (int64_t m : {1, 3, 65}) {
+        s.add({In{.shape = {m, 288}}, In{.shape = {7, 288}, .dtype = w}}, Attrs{}).length = 288;
+      }
+    s.add({In{.shape = {5, 320}, .dtype = q8}, In{.shape = {9, 320}, .dtype = q4}}, Attrs{}).length = 320;
+    s.add({In{.shape = {2, 1, 3, 5}}, In{.shape = {4, 5, 7}}}, Attrs{.transpose_w = false}).length = 5;
+    s.add({In{.shape = {0, 5}}, In{.shape = {7, 5}}}, Attrs{});
+    s.add({In{.shape = {3, 0}}, In{.shape = {7, 0}}}, Attrs{});
+    s.add({In{.shape = {6}}, In{.shape = {4, 6}}}, Attrs{}).length = 6;
+    s.bad({In{.shape = {2, 3}}, In{.shape = {4, 5}}}, Attrs{}, "inner sizes");
+  }
+
+ private:
+  static bool is_real(DType t) { return t.is_float() || t.is_block(); }
+  static double dot(const double* x, const double* w, int64_t k, int64_t step) {
+    double sum = 0;
+    for (int64_t i = 0; i < k; ++i) sum += x[i] * w[i * step];
+    return sum;
+  }
+  static int64_t dot_wrapping(const int64_t* x, const int64_t* w, int64_t k, int64_t step) {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < k; ++i)
+      sum += static_cast<uint64_t>(x[i]) * static_cast<uint64_t>(w[i * step]);
+    return static_cast<int64_t>(sum);
+  }
+};
+inline constexpr Call<Matmul> matmul;
+
+}  // namespace lamella

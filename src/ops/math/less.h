@@ -1,0 +1,22 @@
+#pragma once
+
+#include "lamella/ops/math/elementwise.h"
+
+namespace lamella {
+
+struct Less : Comparison<Less> {
+  static constexpr Info info{.name = "less", .inputs = "a, b", .outputs = "y",
+                             .doc = "a < b as bool; false where one is NaN.",
+                             .traits = kElementwise | kNoGrad};
+  static bool apply(auto a, auto b) { return a < b; }
+  static void value(ValueCx& cx, const NoAttrs&) {
+    value_of_binary(cx, [](Dim a, Dim b) { return dim_less(a, b); });
+  }
+  static void samples(Samples& s) {
+    s.types(kAnyTypes);
+    add_broadcast_samples(s, {-3, 3}, {-3, 3});
+  }
+};
+inline constexpr Call<Less> less_than;
+
+}  // namespace lamella

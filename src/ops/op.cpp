@@ -1,0 +1,24 @@
+// Contexts of the op contract.
+#include "lamella/ops/op.h"
+
+namespace lamella {
+
+RefTensor& EvalCx::out(size_t i) {
+  std::vector<int64_t> shape;
+  for (Dim d : node_.outputs[i].shape) shape.push_back(size(d));
+  return out(i, std::move(shape));
+}
+
+RefTensor& EvalCx::out(size_t i, std::vector<int64_t> shape) {
+  for (int64_t d : shape) check(d >= 0, "negative output size; got ", d);
+  outputs[i] = RefTensor(node_.outputs[i].dtype, std::move(shape));
+  return outputs[i];
+}
+
+Graph& graph_of(std::span<const Value> values) {
+  for (const Value& v : values)
+    if (!v.absent()) return *v.graph;
+  throw InternalError("call: no input names a graph");
+}
+
+}  // namespace lamella

@@ -1,0 +1,44 @@
+// Pre-tokenizers: the regular expressions that cut a text into words before byte-level BPE merges
+// within each word.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace lamella {
+
+// One row of the table. The name is the one that GGUF files carry in tokenizer.ggml.pre.
+struct PreTokenizerRow {
+  std::string_view name;
+  // PCRE2 with \s and \S as Unicode's White_Space. Each pattern cuts the pieces of the one before
+  // it: into its matches, and what lies between them.
+  std::span<const std::string_view> patterns;
+  bool ignore_merges = false;  // a word that is a token as a whole stays whole
+  bool add_bos = false;        // the default where the file does not say
+  bool clean_spaces = true;    // decoding drops the space before punctuation, as BERT's did
+};
+
+std::span<const PreTokenizerRow> pre_tokenizers();
+
+// The row of that name; UserError with the nearest name when there is none.
+const PreTokenizerRow& pre_tokenizer(std::string_view name);
+
+// A compiled row. Immutable and shared by threads.
+class PreTokenizer {
+ public:
+  explicit PreTokenizer(const PreTokenizerRow& row);
+  PreTokenizer(PreTokenizer&&) noexcept;
+  PreTokenizer& operator=(PreTokenizer&&) noexcept;
+  ~PreTokenizer();
+
+  // The words of `text`, which is UTF-8 (surrogates allowed). They cover all of it, in order.
+  std::vector<std::string_view> split(std::string_view text) const;
+
+ private:
+  struct Pattern;
+  std::vector<std::unique_ptr<Pattern>> patterns_;
+};
+
+}  // namespace lamella

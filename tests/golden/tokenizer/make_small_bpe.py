@@ -1,0 +1,75 @@
+"""Makes small_bpe.json: a byte-level BPE vocabulary of 700 tokens and what the `tokenizers` library
+(PyPI, 0.22) makes of some strings with each pre-tokenizer. Run: python make_small_bpe.py"""
+
+import base64
+import json
+import random
+
+import tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+TEXT = """The quick brown fox jumps over the lazy dog, and then it's off to the river; they'll see what we've
+done there. I'm not sure he'd say that's 1234567 or 42, but you're right about 3.14159 and 2026-11-30.
+    for (int i = 0; i < n; ++i) { sum += x[i] * y[i]; }   // the inner loop
+Größe, naïve café, señor; Привет, мир! Как дела? こんにちは世界。中文没有空格。 नमस्ते दुनिया 😀🤖
+
+Another paragraph: the other thing, the others, their weather together; nothing without breathing.
+\tTabs\tand  double  spaces\r\nand a line end.  THE END, THEY'LL SAY: IT'S DONE.
+""" * 3
+
+PIECES = ["the", " the", "THE", "ing", " of", "'s", "'S", "'ll", "'LL", "'ve", " ", "  ", "\n", "\r\n", "\t", "12",
+          "7", "345", "\u00e9", "\u00df", "\u6f22", "\u0915\u094d", "\U0001f642", "\u0130", "\u00a0", "\u3000", "\u2167", "\u00bd",
+          "_", "-", "==", "{", "}", "!", ".", ",", "\\", "\"", "z", "A", "<|end|>", "<|note|>", "e\u0301", "\u200b"]
+
+DIGITS = pre_tokenizers.Digits(individual_digits=True)
+GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+def split(pattern):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), BYTES])
+
+
+CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+PRE = {
+    "gpt-2": GPT2,
+    "smollm": pre_tokenizers.Sequence([DIGITS, GPT2]),
+    "llama-bpe": split(CONTRACTIONS + r"|\p{N}{1,3}" + REST),
+    "qwen2": split(CONTRACTIONS + r"|\p{N}" + REST),
+}
+
+
+def main():
+    rng = random.Random(7)
+    trained = Tokenizer(models.BPE())
+    trained.pre_tokenizer = GPT2
+    trained.train_from_iterator([TEXT], trainers.BpeTrainer(
+        vocab_size=700, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    model = json.loads(trained.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    merges = [tuple(m) for m in model["merges"]]
+    texts = ["", "a", "Hello world", "I can't believe it's not butter; we'VE done what they'll say", " leading",
+             "trailing ", "  \n  \n  ", "a  b   c    d", "x" * 60, "aaaa" * 40, "3.14159265358979", "1234567890",
+             "tab\tthen  spaces \n  newline\t\n", "<|end|>the<|note|> the<|end|>", "<<|end|>>", "<|end|"]
+    texts += ["".join(rng.choice(PIECES) for _ in range(rng.randrange(3, 24))) for _ in range(50)]
+    out = {"source": f"tokenizers {tokenizers.__version__}",
+           "tokens": tokens + ["<|end|>", "<|note|>"], "merges": [" ".join(m) for m in merges],
+           "control": [len(tokens)], "user_defined": [len(tokens) + 1],
+           "strings": [base64.b64encode(t.encode()).decode() for t in texts], "ids": {}}
+    for name, pre in PRE.items():
+        t = Tokenizer(models.BPE(vocab=model["vocab"], merges=merges, ignore_merges=name == "llama-bpe"))
+        t.pre_tokenizer = pre
+        t.decoder = decoders.ByteLevel()
+        t.add_special_tokens([AddedToken("<|end|>", normalized=False), AddedToken("<|note|>", normalized=False)])
+        rows = []
+        for text in texts:
+            ids = t.encode(text, add_special_tokens=False).ids
+            assert t.decode(ids, skip_special_tokens=False) == text
+            rows.append(ids)
+        out["ids"][name] = rows
+    with open("small_bpe.json", "w") as file:
+        json.dump(out, file, ensure_ascii=True, separators=(",", ":"))
+
+
+main()
