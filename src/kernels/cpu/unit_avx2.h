@@ -64,6 +64,33 @@ struct Avx2 {
     return _mm256_permutevar8x32_ps(scales.half[part(0) / 8], index);
   }
 
+  // The largest of n values (a multiple of 8) as bits without the sign: NaN is larger than all.
+  static uint32_t max_magnitude(const float* x, int n) {
+    const I mask = _mm256_set1_epi32(0x7fffffff);
+    I largest = zero_ints();
+    for (int i = 0; i < n; i += 8) {
+      largest = _mm256_max_epi32(largest, _mm256_and_si256(load_ints(x + i), mask));
+    }
+    __m128i four =
+        _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    return static_cast<uint32_t>(_mm_cvtsi128_si32(four));
+  }
+  // x * factor rounded to even, |x * factor| < 128, as bytes; returns their sum.
+  static int16_t round16(const float* x, float factor, uint8_t* out) {
+    const I low = _mm256_cvtps_epi32(mul(load(x), set1(factor)));
+    const I high = _mm256_cvtps_epi32(mul(load(x + 8), set1(factor)));
+    const I words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+    const __m128i first = _mm256_castsi256_si128(words);
+    const __m128i second = _mm256_extracti128_si256(words, 1);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packs_epi16(first, second));
+    __m128i sum = _mm_madd_epi16(_mm_add_epi16(first, second), _mm_set1_epi16(1));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+    return static_cast<int16_t>(_mm_cvtsi128_si32(sum));
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {

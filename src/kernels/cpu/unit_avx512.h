@@ -54,6 +54,22 @@ struct Avx512 {
     return _mm512_permutexvar_ps(index, scales);
   }
 
+  // The largest of n values (a multiple of 16) as bits without the sign: NaN is larger than all.
+  static uint32_t max_magnitude(const float* x, int n) {
+    const I mask = _mm512_set1_epi32(0x7fffffff);
+    I largest = zero_ints();
+    for (int i = 0; i < n; i += 16) {
+      largest = _mm512_max_epi32(largest, _mm512_and_si512(load_ints(x + i), mask));
+    }
+    return static_cast<uint32_t>(_mm512_reduce_max_epi32(largest));
+  }
+  // x * factor rounded to even, |x * factor| < 128, as bytes; returns their sum.
+  static int16_t round16(const float* x, float factor, uint8_t* out) {
+    const I codes = _mm512_cvtps_epi32(mul(load(x), set1(factor)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtepi32_epi8(codes));
+    return static_cast<int16_t>(_mm512_reduce_add_epi32(codes));
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; i += 16) {
       const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);

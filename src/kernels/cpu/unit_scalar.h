@@ -96,6 +96,32 @@ struct Scalar {
     return set1(scales.part[Unpack::kOrder[i * Unpack::kChain]]);
   }
 
+  // The largest of n values as bits without the sign: NaN is larger than all.
+  static uint32_t max_magnitude(const float* x, int n) {
+    uint32_t largest = 0;
+    for (int i = 0; i < n; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, x + i, 4);
+      bits &= 0x7fffffffu;
+      largest = bits > largest ? bits : largest;
+    }
+    return largest;
+  }
+  // x * factor rounded to even, |x * factor| < 128, as bytes; returns their sum.
+  static int16_t round16(const float* x, float factor, uint8_t* out) {
+    constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: leaves the integer in the low bits
+    int sum = 0;
+    for (int i = 0; i < 16; ++i) {
+      const float moved = x[i] * factor + kMagic;
+      int32_t bits;
+      std::memcpy(&bits, &moved, 4);
+      const int code = bits - 0x4b400000;
+      out[i] = static_cast<uint8_t>(code);
+      sum += code;
+    }
+    return static_cast<int16_t>(sum);
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; ++i) {
       f16 value;

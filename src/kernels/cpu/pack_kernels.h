@@ -1,0 +1,26 @@
+// What pack.cpp and its kernels agree on. Not for users.
+#pragma once
+
+#include <cstdint>
+
+#include "lamella/kernels/cpu/matmul.h"
+
+namespace lamella::cpu {
+
+// Blocks of one row: [n_blocks][block] codes, a scale a block, sums of 16.
+struct PackRow {
+  const uint8_t* x;  // elements, at any alignment
+  Element element;
+  int64_t k;
+  int block;
+  uint8_t* codes;
+  uint8_t* scales;
+  uint8_t* sums;
+};
+using PackKernel = void (*)(const PackRow&);
+
+void pack_row_scalar(const PackRow& row);
+void pack_row_avx2(const PackRow& row);
+void pack_row_avx512(const PackRow& row);
+
+}  // namespace lamella::cpu
