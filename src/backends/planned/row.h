@@ -103,6 +103,9 @@ struct Row {
   uint32_t strided_inputs = 0;  // bit i: input i may have any strides
   // Bit i: output 0 may share input i's buffer when that input dies here and the sizes are equal.
   uint32_t in_place_inputs = 0;
+  // The encoding that the kernel wants input 0 packed in; null: as it is.
+  DType (*activation)(const Graph& graph, const Node& node, const void* device) = nullptr;
+  bool in_region = false;  // may be a step of an elementwise region
 };
 
 }  // namespace lamella::planned
