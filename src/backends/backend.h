@@ -17,7 +17,7 @@ struct CompileOptions {
   Phase phase = Phase::bulk;
   bool exact = false;           // activations stay f32
   bool allow_fallback = false;  // nodes that no row takes run on the reference, and the report says so
-  std::string force_row;        // tests: only rows whose name contains this may run nodes that have such a row
+  std::string force_row = {};   // tests: only rows whose name contains this may run nodes that have such a row
 };
 
 // What ran a node, and what it costs at given sizes.
