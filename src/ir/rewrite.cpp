@@ -38,7 +38,7 @@ Values GraphRewriter::copy(uint32_t node) {
     const auto& a = n.attrs.as<Parameter::Attrs>();
     out = {to_.parameter(a.name, a.type)};
   } else {
-    out = to_.add(*n.op, map(n.inputs), n.attrs, n.n_saved > 0);
+    out = to_.add(*n.op, map(n.inputs), n.attrs, n.n_saved > 0, n.fresh);
   }
   set(node, out);
   return out;
