@@ -148,6 +148,7 @@ struct Sample {
 inline constexpr DType kFloatTypes[] = {kF32, kF16, kBF16, kF64};
 inline constexpr DType kIntTypes[] = {kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64};
 inline constexpr DType kNumberTypes[] = {kF32, kF16, kBF16, kF64, kI32, kI64, kU8, kI8};
+inline constexpr DType kBoolTypes[] = {kBool};
 inline constexpr DType kAnyTypes[] = {kF32, kF16, kBF16, kF64, kI32, kI64, kU8, kI8, kBool};
 
 class Samples {

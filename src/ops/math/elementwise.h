@@ -1,17 +1,19 @@
-// Bases of the elementwise ops: an op's file gives Info, `apply`, a gradient and samples; shapes follow from here.
+// Bases of the elementwise ops: an op's file gives Info, `apply`, a gradient and samples; shapes
+// follow from here.
 #pragma once
 
 #include "lamella/ops/op.h"
 
 namespace lamella {
 
-// y = apply(x), same type. `apply` takes double, and int64_t too where the op takes integers.
+// y = apply(x), same type. `apply` takes double, and (int64_t, DType) too where the op takes
+// integers.
 template <class Self, bool kInts = false>
 struct Unary {
   static void type(TypeCx& cx, const NoAttrs&) {
     const Type& x = cx.in(0);
-    cx.check(x.is_tensor() && (x.dtype.is_float() || (kInts && x.dtype.is_int())),
-             "takes ", kInts ? "numbers" : "floating-point tensors", "; got ", x);
+    cx.check(x.is_tensor() && (x.dtype.is_float() || (kInts && x.dtype.is_int())), "takes ",
+             kInts ? "numbers" : "floating-point tensors", "; got ", x);
     cx.out(x.dtype, x.shape);
   }
   static void eval(EvalCx& cx, const NoAttrs&) {
@@ -19,7 +21,7 @@ struct Unary {
     RefTensor& y = cx.out(0, x.shape);
     for (size_t i = 0; i < x.f.size(); ++i) y.f[i] = Self::apply(x.f[i]);
     if constexpr (kInts)
-      for (size_t i = 0; i < x.i.size(); ++i) y.i[i] = Self::apply(x.i[i]);
+      for (size_t i = 0; i < x.i.size(); ++i) y.i[i] = Self::apply(x.i[i], x.dtype);
   }
 };
 
@@ -37,11 +39,16 @@ enum class Operands { floats, numbers, ints, bools, any };
 
 inline bool takes(Operands kind, DType t) {
   switch (kind) {
-    case Operands::floats: return t.is_float();
-    case Operands::numbers: return t.is_float() || t.is_int();
-    case Operands::ints: return t.is_int();
-    case Operands::bools: return t.is_bool();
-    case Operands::any: return t.is_float() || t.is_int() || t.is_bool();
+    case Operands::floats:
+      return t.is_float();
+    case Operands::numbers:
+      return t.is_float() || t.is_int();
+    case Operands::ints:
+      return t.is_int();
+    case Operands::bools:
+      return t.is_bool();
+    case Operands::any:
+      return t.is_float() || t.is_int() || t.is_bool();
   }
   return false;
 }
@@ -83,10 +90,12 @@ struct Comparison {
     RefTensor& y = cx.out(0);
     const bool is_u64 = a.dtype == kU64;
     visit_broadcast(y.shape, a, b, [&](size_t o, size_t i, size_t j) {
-      if (a.holds_floats()) y.i[o] = Self::apply(a.f[i], b.f[j]);
+      if (a.holds_floats())
+        y.i[o] = Self::apply(a.f[i], b.f[j]);
       else if (is_u64)
         y.i[o] = Self::apply(static_cast<uint64_t>(a.i[i]), static_cast<uint64_t>(b.i[j]));
-      else y.i[o] = Self::apply(a.i[i], b.i[j]);
+      else
+        y.i[o] = Self::apply(a.i[i], b.i[j]);
     });
   }
 };
@@ -95,12 +104,31 @@ struct Comparison {
 template <class F>
 void value_of_binary(ValueCx& cx, F f) {
   const ShapeValue *a = cx.known(0), *b = cx.known(1);
-  if (!a || !b || (a->size() != b->size() && a->size() != 1 && b->size() != 1)) return;
+  if (!a || !b || cx.out_type(0).rank() > 1) return;
+  if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return;
   ShapeValue y;
   for (size_t i = 0; i < std::max(a->size(), b->size()); ++i)
     y.push_back(f((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]));
   cx.set(0, std::move(y));
 }
+
+// A literal vector.
+inline In literal(DType dtype, std::vector<double> values) {
+  return In{
+      .shape = {static_cast<int64_t>(values.size())}, .dtype = dtype, .values = std::move(values)};
+}
+// A case of literal vectors of one length: what `y` must be.
+template <class A = NoAttrs>
+void expect_vector(Samples& s, std::string source, std::vector<In> inputs, std::vector<double> y,
+                   A attrs = {}) {
+  const int64_t n = static_cast<int64_t>(y.size());
+  s.expect(std::move(source), std::move(inputs), std::move(attrs), {Expect{{n}, std::move(y)}})
+      .grad = false;
+}
+
+// Integers as the executor holds them: u64 by its bits.
+inline uint64_t as_u64(int64_t v) { return static_cast<uint64_t>(v); }
+inline int64_t as_i64(uint64_t v) { return static_cast<int64_t>(v); }
 
 // The broadcast cases every op of two operands is sampled with.
 template <class A = NoAttrs>

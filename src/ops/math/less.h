@@ -5,7 +5,9 @@
 namespace lamella {
 
 struct Less : Comparison<Less> {
-  static constexpr Info info{.name = "less", .inputs = "a, b", .outputs = "y",
+  static constexpr Info info{.name = "less",
+                             .inputs = "a, b",
+                             .outputs = "y",
                              .doc = "a < b as bool; false where one is NaN.",
                              .traits = kElementwise | kNoGrad};
   static bool apply(auto a, auto b) { return a < b; }
@@ -15,8 +17,11 @@ struct Less : Comparison<Less> {
   static void samples(Samples& s) {
     s.types(kAnyTypes);
     add_broadcast_samples(s, {-3, 3}, {-3, 3});
+    expect_vector(s, "IEEE 754",
+                  {literal(kF32, {1, 2, 3, NAN, 0}), literal(kF32, {2, 2, 2, NAN, -0.0})},
+                  {1, 0, 0, 0, 0});
   }
 };
-inline constexpr Call<Less> less_than;
+inline constexpr Call<Less> less;
 
 }  // namespace lamella

@@ -5,8 +5,11 @@
 namespace lamella {
 
 struct Mul : Binary<Mul> {
-  static constexpr Info info{.name = "mul", .inputs = "a, b", .outputs = "y",
-                             .doc = "a * b with broadcasting. Integers wrap.", .ulps = 1,
+  static constexpr Info info{.name = "mul",
+                             .inputs = "a, b",
+                             .outputs = "y",
+                             .doc = "a * b with broadcasting. Integers wrap.",
+                             .ulps = 1,
                              .traits = kElementwise | kCommutative};
   static double apply(double a, double b) { return a * b; }
   static int64_t apply(int64_t a, int64_t b, DType) {
