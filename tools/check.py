@@ -30,8 +30,9 @@ def in_parallel(command, paths, batch):
 def check_format(options):
     flags = ["-i"] if options.fix else ["--dry-run", "-Werror"]
     printed = in_parallel([CLANG_FORMAT, *flags], source_tree.files(ROOT, source_tree.CPP), 8)
-    lines = "\n".join(printed).splitlines()
-    return [line for line in lines if "error:" in line] or lines
+    lines = [line for line in "\n".join(printed).splitlines() if "error:" in line]
+    first = {line.split(":")[0]: line.split(":")[1] for line in reversed(lines)}
+    return [f"{path}:{line}: not formatted; ./x check --fix does it" for path, line in sorted(first.items())] or printed
 
 
 def check_shell(_):
@@ -52,7 +53,8 @@ def check_tidy(_):
     if configure.returncode:
         return [configure.stdout + configure.stderr]
     sources = [path for path in source_tree.files(ROOT, (".cpp",)) if path.startswith("src/")]
-    return in_parallel([CLANG_TIDY, "--quiet", "-p", build], sources, 1)
+    printed = "\n".join(in_parallel([CLANG_TIDY, "--quiet", "-p", build], sources, 1))
+    return [line for line in printed.splitlines() if not line.endswith("warnings generated.")]
 
 
 def check_docs_fresh(options):

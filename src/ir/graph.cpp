@@ -98,7 +98,8 @@ void Graph::output(std::string name, Value value) {
   outputs_.push_back({std::move(name), value.id});
 }
 
-std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrBox attrs, bool save) {
+std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrBox attrs, bool save,
+                              std::span<const Dim> fresh) {
   const uint32_t index = static_cast<uint32_t>(nodes_.size());
   CHECK_INTERNAL(&attrs.info() == op.attrs, op.info.name, ": attributes of another op");
   for (const Value& v : inputs)
@@ -109,6 +110,7 @@ std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrB
   node.origin = origin_;
   TypeCx cx(*this, index, op, inputs);
   cx.wants_saved_ = save && op.saved.size > 0;
+  cx.fresh_given_ = fresh;
   try {
     check_arity(op, inputs);
     op.type(cx, attrs.data());
@@ -123,6 +125,7 @@ std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrB
   node.attrs = std::move(attrs);
   node.outputs = std::move(cx.outputs);
   node.n_saved = cx.n_saved;
+  node.fresh = std::move(cx.fresh_made);
   node.known.resize(node.outputs.size());
   for (Constraint& c : cx.constraints) {
     c.node = index;

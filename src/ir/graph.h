@@ -47,6 +47,7 @@ struct Node {
   std::vector<std::shared_ptr<const ShapeValue>> known;  // an output's shape value, or null
   std::shared_ptr<const std::string> origin;             // "blk.3.attn_q.weight"; may be null
   uint32_t n_saved = 0;  // of the outputs, how many at the end are hidden ones for the gradient
+  std::vector<Dim> fresh;  // the symbols that this node's shape rule introduced, in order
 
   bool is(const Op& o) const { return op == &o; }
 };
@@ -93,9 +94,10 @@ class Graph {
   void output(std::string name, Value value);
 
   // Appends a node: checks arity, runs the shape rule. Throws UserError naming op and origin. With `save`, the
-  // hidden outputs for the gradient are made too (at the end).
-  std::vector<Value> add(const Op& op, std::span<const Value> inputs, AttrBox attrs,
-                         bool save = false);
+  // hidden outputs for the gradient are made too (at the end). A node that is rebuilt gives its old `fresh` symbols,
+  // so that sizes elsewhere which speak of them stay true.
+  std::vector<Value> add(const Op& op, std::span<const Value> inputs, AttrBox attrs, bool save = false,
+                         std::span<const Dim> fresh = {});
   Dim symbol(std::string_view name, DimRange range = {}, int64_t divisor = 1) {
     return dims_->symbol(name, range, divisor);
   }
@@ -244,7 +246,11 @@ class TypeCx {
     ++n_saved;
   }
   // A size that is known only when the op has run.
-  Dim fresh(std::string_view prefix) { return graph_.dims_->fresh(prefix); }
+  Dim fresh(std::string_view prefix) {
+    const size_t i = fresh_made.size();
+    fresh_made.push_back(i < fresh_given_.size() ? fresh_given_[i] : graph_.dims_->fresh(prefix));
+    return fresh_made.back();
+  }
   // Error now when the sizes differ, a constraint when that is unknown.
   void require_equal(Dim a, Dim b, std::string_view what);
   // a >= b, likewise.
@@ -272,6 +278,7 @@ class TypeCx {
 
   std::vector<Type> outputs;
   std::vector<Constraint> constraints;
+  std::vector<Dim> fresh_made;
   uint32_t n_saved = 0;
 
  private:
@@ -280,6 +287,7 @@ class TypeCx {
   uint32_t node_;
   const Op& op_;
   std::span<const Value> inputs_;
+  std::span<const Dim> fresh_given_;
   bool wants_saved_ = false;
 };
 

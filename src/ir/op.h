@@ -17,6 +17,7 @@ class EvalCx;
 class VjpCx;
 class Samples;
 class Args;
+struct Node;
 struct Value;
 using Values = std::vector<Value>;
 
@@ -92,6 +93,7 @@ struct Op {
   void (*vjp)(VjpCx&, const void* attrs) = nullptr;
   void (*value)(ValueCx&, const void* attrs) = nullptr;
   void (*samples)(Samples&) = nullptr;
+  Dim (*flops)(const Graph&, const Node&) = nullptr;  // work; null: one a output element
 
   constexpr bool has(Trait trait) const { return (info.traits & trait) != 0; }
   constexpr bool is_composite() const { return expand != nullptr; }
@@ -132,6 +134,7 @@ constexpr Op make_op() {
   if constexpr (requires(ValueCx& cx, const A& a) { T::value(cx, a); })
     op.value = [](ValueCx& cx, const void* a) { T::value(cx, *static_cast<const A*>(a)); };
   if constexpr (requires(Samples& s) { T::samples(s); }) op.samples = T::samples;
+  if constexpr (requires(const Graph& g, const Node& n) { T::flops(g, n); }) op.flops = T::flops;
   return op;
 }
 

@@ -50,6 +50,10 @@ struct Matmul {
     cx.out(x.dtype.is_block() ? kF32 : x.dtype, std::move(batch));
   }
 
+  static Dim flops(const Graph& g, const Node& n) {
+    return n.outputs[0].shape.numel() * g.type(n.inputs[0]).shape.last() * 2;
+  }
+
   static void eval(EvalCx& cx, const Attrs& a) {
     RefTensor x = cx.in(0), w = cx.in(1);
     if (a.compute == Compute::bf16)

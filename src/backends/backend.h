@@ -1,0 +1,77 @@
+// What every back end offers: a Target for the passes, and executables built from optimised graphs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lamella/ir/graph.h"
+#include "lamella/ir/tensor.h"
+#include "lamella/passes/target.h"
+
+namespace lamella {
+
+struct CompileOptions {
+  Phase phase = Phase::bulk;
+  bool exact = false;           // activations stay f32
+  bool allow_fallback = false;  // nodes that no row takes run on the reference, and the report says so
+  std::string force_row = {};   // tests: only rows whose name contains this may run nodes that have such a row
+};
+
+// What ran a node, and what it costs at given sizes.
+struct NodeReport {
+  uint32_t node = 0;
+  std::string op, origin, row;  // row: name of the kernel's row, "view", "reference"
+  std::string why;              // why other rows did not take it
+  Type type;
+  double flops = 0;
+  double bytes = 0;             // read and written
+};
+
+// Bytes a run needs besides inputs, outputs and parameters.
+struct MemoryEstimate {
+  int64_t arena_bytes = 0;
+  int64_t parameter_bytes = 0;
+  int64_t state_bytes = 0;
+};
+
+// Tensors of one run, in the graph's order. Outputs that are given (not empty handles) are written in place and
+// must have the right size; the others are made. States are updated in place or replaced.
+struct RunArgs {
+  std::span<const Tensor> inputs;
+  std::span<const Tensor> parameters;
+  std::span<Tensor> states;
+  std::span<Tensor> outputs;
+};
+
+// What one run at a time needs: arena, bound sizes. Not shared by threads.
+class Frame {
+ public:
+  virtual ~Frame() = default;
+  // Throws UserError (inputs, sizes, indices) or DeviceError; states are then as before.
+  virtual void run(const RunArgs& args) = 0;
+  virtual int64_t arena_bytes() const = 0;
+};
+
+// A graph compiled for a back end. Immutable, shared by threads.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual std::unique_ptr<Frame> new_frame() const = 0;
+  virtual const Graph& graph() const = 0;
+  virtual std::vector<NodeReport> report(const DimBinding& binding) const = 0;
+  virtual MemoryEstimate estimate_memory(const DimBinding& binding) const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual Target target(const CompileOptions& options) const = 0;
+  // `graph` has been through the pipeline for this target. UserError names op and back end where no row takes a node.
+  virtual std::shared_ptr<const Executable> build(Graph graph, const CompileOptions& options) const = 0;
+};
+
+}  // namespace lamella

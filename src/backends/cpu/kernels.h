@@ -1,0 +1,21 @@
+// The CPU's table: op -> kernel. Written out in kernels.cpp from one list a file of rows.
+#pragma once
+
+#include <span>
+
+#include "lamella/backends/planned/row.h"
+
+namespace lamella::cpu {
+
+// Rows in order of preference; the row without an op is the dense copy.
+std::span<const planned::Row> kernel_rows();
+
+// One list a rows_<family>.cpp.
+std::span<const planned::Row> matmul_rows();
+std::span<const planned::Row> elementwise_rows();
+std::span<const planned::Row> norm_rows();
+std::span<const planned::Row> attention_rows();
+std::span<const planned::Row> reduce_rows();
+std::span<const planned::Row> move_rows();
+
+}  // namespace lamella::cpu

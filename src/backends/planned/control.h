@@ -1,0 +1,21 @@
+// Control ops of a planned back end: their bodies are plans of their own, with frames of their own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lamella/backends/planned/plan.h"
+
+namespace lamella::planned {
+
+class FrameState;
+
+// If, loop or scan.
+bool is_control(const Node& node);
+
+// Runs a control step with the given inputs; returns its outputs. `frames` are the step's own, one a body, kept from
+// run to run.
+std::vector<Tensor> run_control(const Step& step, const Node& node, std::vector<Tensor> inputs,
+                                std::vector<std::unique_ptr<FrameState>>& frames);
+
+}  // namespace lamella::planned

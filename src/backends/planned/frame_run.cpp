@@ -1,0 +1,209 @@
+// The steps of a run: kernels, copies, sizes, fallbacks, control; outputs and states at the end.
+#include <algorithm>
+#include <cstring>
+
+#include "lamella/backends/planned/control.h"
+#include "lamella/backends/planned/frame.h"
+#include "lamella/backends/reference/evaluate.h"
+#include "lamella/base/error.h"
+
+namespace lamella::planned {
+
+const Operand& StepCx::allocate(size_t i, std::span<const int64_t> shape) const {
+  return frame_->allocate(step_, i, shape);
+}
+
+// Memory for the values that leave the run: the caller's where lent, else new. Sizes that become known on the way
+// are served by the segment that learns them.
+void FrameState::run_steps(const RunArgs& args) {
+  const Plan& p = *plan_;
+  uint32_t segment = 0;
+  auto prepare_results = [&](uint32_t s) {
+    for (uint32_t v : p.segments[s].values) {
+      const ValuePlan& value = p.values[v];
+      std::byte* data = nullptr;
+      if (value.home == Home::output) {
+        Tensor& out = args.outputs[value.index];
+        if (out.empty_handle()) out = Tensor(value.dtype, shape_of(v));
+        CHECK_USER(out.dtype() == value.dtype && out.shape() == shape_of(v) && out.is_contiguous(),
+                   "run: the tensor given for output '", p.graph.outputs()[value.index].name,
+                   "' does not fit; want ", value.dtype, " of ", bytes_[v], " bytes, dense");
+        data = out.data();
+      } else if (value.home == Home::next_state) {
+        Tensor& next = next_states_[value.index];
+        if (next.empty_handle() || next.shape() != shape_of(v) || next.storage().use_count() > 1)
+          next = Tensor(value.dtype, shape_of(v));
+        data = next.data();
+      } else {
+        continue;
+      }
+      if (data != externals_[v]) pointers_valid_ = false;
+      externals_[v] = data;
+    }
+  };
+  prepare_results(0);
+  if (!pointers_valid_) set_pointers();
+  for (uint32_t s = 0; s < p.steps.size(); ++s) {
+    launch(s);
+    if (!p.steps[s].binds) continue;
+    bind_segment(++segment);
+    prepare_results(segment);
+    set_pointers();
+  }
+}
+
+void FrameState::launch(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  if (step.pre_copy != kNone) pre_copy(s);
+  switch (step.kind) {
+    case StepKind::sizes: return write_sizes(step);
+    case StepKind::reference: return run_reference(s);
+    case StepKind::control: return run_control_step(s);
+    case StepKind::copy:
+    case StepKind::row: break;
+  }
+  const Row& row = step.kind == StepKind::copy ? *plan_->copy_row : *step.row;
+  const Node& node = plan_->graph.nodes()[step.node];
+  const StepCx cx(node, operands_[s], step.prepared.get(), workspace_.get(), plan_->device.get(), this, s,
+                  n_inputs(step));
+  const Status status = row.launch(cx);
+  if (status.code == Status::ok) return;
+  const char* what = status.code == Status::index_out_of_range ? "index out of range" : "bad value";
+  throw UserError(str(plan_->graph.describe(step.node), ": ", what, "; got ", status.value,
+                      " at position ", status.index));
+}
+
+void FrameState::write_sizes(const Step& step) {
+  const Node& node = plan_->graph.nodes()[step.node];
+  for (size_t o = 0; o < step.operands.size(); ++o) {
+    std::byte* to = address(step.operands[o]);
+    const DType dtype = node.outputs[o].dtype;
+    for (Dim d : *node.known[o]) {
+      store_int(dtype, to, evaluate(d, binding_));
+      to += dtype.bytes();
+    }
+  }
+}
+
+Tensor FrameState::tensor_of(uint32_t v) const {
+  const ValuePlan& value = plan_->values[v];
+  const std::vector<int64_t> shape = shape_of(v);
+  if (value.home == Home::dynamic) return dynamic_[value.index];
+  std::byte* data = address(v);
+  auto storage = std::make_shared<Storage>();
+  storage->data = data;
+  if (value.dtype.is_block() || value.contiguous) {
+    storage->bytes = tensor_bytes(value.dtype, shape);
+    return Tensor(value.dtype, shape, std::move(storage));
+  }
+  // A strided view: give it room on both sides of `data`, since strides may be negative.
+  int64_t low = 0, high = 0;
+  const int64_t* strides = strides_.data() + value.sizes;
+  for (uint32_t d = 0; d < value.rank; ++d)
+    (strides[d] < 0 ? low : high) += std::max<int64_t>(shape[d] - 1, 0) * strides[d];
+  const int64_t size = value.dtype.bytes();
+  storage->data = data + low * size;
+  storage->bytes = static_cast<size_t>((high - low + 1) * size);
+  const Tensor whole(value.dtype, {high - low + 1}, std::move(storage));
+  return whole.strided(shape, {strides, strides + value.rank}, static_cast<size_t>(-low * size));
+}
+
+void FrameState::copy_value(uint32_t v, std::byte* to) {
+  const Tensor t = tensor_of(v).contiguous();
+  if (t.bytes() > 0) std::memmove(to, t.data(), t.bytes());
+}
+
+void FrameState::pre_copy(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  copy_value(step.operands[step.pre_copy], address(step.operands[n_inputs(step)]));
+}
+
+const Operand& FrameState::allocate(uint32_t s, size_t out, std::span<const int64_t> shape) {
+  const Step& step = plan_->steps[s];
+  const uint32_t v = step.operands[n_inputs(step) + out];
+  const ValuePlan& value = plan_->values[v];
+  CHECK_INTERNAL(value.home == Home::dynamic, plan_->graph.describe(step.node),
+                 ": allocates an output whose size is known");
+  adopt(s, out, Tensor(value.dtype, {shape.begin(), shape.end()}));
+  return operands_[s][n_inputs(step) + out];
+}
+
+// Makes `tensor` (dense) the value of a dynamic output, and binds the symbols of its type.
+void FrameState::adopt(uint32_t s, size_t out, const Tensor& tensor) {
+  const Step& step = plan_->steps[s];
+  const uint32_t v = step.operands[n_inputs(step) + out];
+  const ValuePlan& value = plan_->values[v];
+  const Type& type = plan_->graph.nodes()[step.node].outputs[out];
+  bind_shape(type, tensor.shape(), binding_, plan_->graph.describe(step.node));
+  dynamic_[value.index] = tensor;
+  std::copy(tensor.shape().begin(), tensor.shape().end(), sizes_.begin() + value.sizes);
+  std::copy(tensor.strides().begin(), tensor.strides().end(), strides_.begin() + value.sizes);
+  operands_[s][n_inputs(step) + out].data = tensor.data();
+}
+
+void FrameState::run_reference(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  std::vector<RefTensor> inputs;
+  for (uint32_t i = 0; i < n_inputs(step); ++i)
+    if (step.operands[i] != kNone) inputs.push_back(RefTensor::from(tensor_of(step.operands[i])));
+  const std::vector<RefTensor> outputs = evaluate_body(*step.meaning, std::move(inputs), binding_);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const uint32_t v = step.operands[n_inputs(step) + o];
+    const Tensor t = outputs[o].to_tensor();
+    if (plan_->values[v].home == Home::dynamic) adopt(s, o, t);
+    else if (t.bytes() > 0) std::memcpy(address(v), t.data(), t.bytes());
+  }
+}
+
+void FrameState::run_control_step(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  std::vector<Tensor> inputs;
+  for (uint32_t i = 0; i < n_inputs(step); ++i)
+    inputs.push_back(step.operands[i] == kNone ? Tensor() : tensor_of(step.operands[i]).contiguous());
+  std::vector<std::unique_ptr<FrameState>>& frames = body_frames_[s];
+  if (frames.empty())
+    for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));
+  const Node& node = plan_->graph.nodes()[step.node];
+  const std::vector<Tensor> outputs = run_control(step, node, std::move(inputs), frames);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const uint32_t v = step.operands[n_inputs(step) + o];
+    if (plan_->values[v].home == Home::dynamic) {
+      adopt(s, o, outputs[o]);
+      continue;
+    }
+    CHECK_USER(outputs[o].shape() == shape_of(v), plan_->graph.describe(step.node),
+               ": a body's output has another size than the node's type");
+    if (outputs[o].bytes() > 0) std::memcpy(address(v), outputs[o].data(), outputs[o].bytes());
+  }
+}
+
+void FrameState::finish(const RunArgs& args) {
+  const Plan& p = *plan_;
+  for (auto [output, v] : p.output_copies) {
+    const ValuePlan& value = p.values[v];
+    Tensor& out = args.outputs[output];
+    if (out.empty_handle()) out = Tensor(value.dtype, shape_of(v));
+    CHECK_USER(out.dtype() == value.dtype && out.shape() == shape_of(v) && out.is_contiguous(),
+               "run: the tensor given for output '", p.graph.outputs()[output].name,
+               "' does not fit; want ", value.dtype, ", dense");
+    copy_value(v, out.data());
+  }
+  // States are replaced only now, when everything has succeeded.
+  for (size_t s = 0; s < p.next_states.size(); ++s) {
+    const uint32_t v = p.next_states[s];
+    if (v == kNone) continue;
+    if (p.values[v].home != Home::next_state || p.values[v].index != s) {
+      next_states_[s] = Tensor(p.values[v].dtype, shape_of(v));
+      copy_value(v, next_states_[s].data());
+    }
+    std::swap(args.states[s], next_states_[s]);
+  }
+}
+
+std::vector<Tensor> FrameState::run_body(std::vector<Tensor> inputs) {
+  std::vector<Tensor> outputs(plan_->graph.outputs().size());
+  run({inputs, {}, {}, outputs});
+  return outputs;
+}
+
+}  // namespace lamella::planned

@@ -1,0 +1,96 @@
+#include "lamella/ir/rewrite.h"
+
+#include "lamella/base/error.h"
+
+namespace lamella {
+
+GraphRewriter::GraphRewriter(const Graph& from)
+    : from_(from), to_(from.name(), from.dims()), map_(from.nodes().size()) {
+  to_.nodes_.reserve(from.nodes().size());
+}
+
+Value GraphRewriter::map(ValueId id) {
+  if (id.absent()) return {};
+  CHECK_INTERNAL(id.out < map_[id.node].size(), "rewrite: ", from_.describe(id.node),
+                 " is used before it was rebuilt");
+  return {&to_, map_[id.node][id.out]};
+}
+
+Values GraphRewriter::map(const std::vector<ValueId>& ids) {
+  Values out;
+  for (ValueId id : ids) out.push_back(map(id));
+  return out;
+}
+
+void GraphRewriter::set(uint32_t node, const Values& outputs) {
+  map_[node].clear();
+  for (const Value& v : outputs) map_[node].push_back(v.id);
+}
+
+Values GraphRewriter::copy(uint32_t node) {
+  const Node& n = from_.nodes()[node];
+  const auto scope = to_.origin(n.origin);
+  Values out;
+  if (n.is(op<Input>)) {
+    const auto& a = n.attrs.as<Input::Attrs>();
+    out = {a.role == InputRole::state ? to_.state(a.name, a.type) : to_.input(a.name, a.type)};
+  } else if (n.is(op<Parameter>)) {
+    const auto& a = n.attrs.as<Parameter::Attrs>();
+    out = {to_.parameter(a.name, a.type)};
+  } else {
+    out = to_.add(*n.op, map(n.inputs), n.attrs, n.n_saved > 0, n.fresh);
+  }
+  set(node, out);
+  return out;
+}
+
+Graph GraphRewriter::finish() {
+  for (const NamedValue& o : from_.outputs()) to_.output(o.name, map(o.id));
+  for (const StateSlot& s : from_.states()) to_.set_state(s.name, map(s.out));
+  return std::move(to_);
+}
+
+Graph rewrite(const Graph& graph,
+              const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
+  GraphRewriter r(graph);
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& n = graph.nodes()[i];
+    if (n.op->has(kStructural)) {
+      r.copy(i);
+      continue;
+    }
+    const auto scope = r.to().origin(n.origin);
+    if (auto values = replace(r, i)) r.set(i, *values);
+    else r.copy(i);
+  }
+  return r.finish();
+}
+
+Graph prune(const Graph& graph) {
+  const auto& nodes = graph.nodes();
+  std::vector<bool> needed(nodes.size(), false);
+  for (const NamedValue& o : graph.outputs()) needed[o.id.node] = true;
+  for (const StateSlot& s : graph.states()) needed[s.out.node] = true;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& n = nodes[i];
+    if (n.op->has(kOrdered) || n.is(op<Input>) || n.is(op<Parameter>)) needed[i] = true;
+    if (!needed[i]) continue;
+    for (ValueId id : n.inputs)
+      if (!id.absent()) needed[id.node] = true;
+  }
+  GraphRewriter r(graph);
+  for (uint32_t i = 0; i < nodes.size(); ++i)
+    if (needed[i]) r.copy(i);
+  return r.finish();
+}
+
+std::vector<std::vector<uint32_t>> readers_of(const Graph& graph) {
+  std::vector<std::vector<uint32_t>> readers(graph.nodes().size());
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i)
+    for (ValueId id : graph.nodes()[i].inputs)
+      if (!id.absent() && (readers[id.node].empty() || readers[id.node].back() != i))
+        readers[id.node].push_back(i);
+  return readers;
+}
+
+}  // namespace lamella

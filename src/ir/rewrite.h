@@ -1,0 +1,46 @@
+// Rebuilding a graph node by node: how passes are written. Shape rules run again on everything that is built.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lamella/ir/graph.h"
+
+namespace lamella {
+
+// Copies one graph into a new one that shares its symbols. Inputs, parameters and states keep name and order.
+class GraphRewriter {
+ public:
+  explicit GraphRewriter(const Graph& from);
+
+  const Graph& from() const { return from_; }
+  Graph& to() { return to_; }
+  // What an old value has become; absent stays absent.
+  Value map(ValueId id);
+  Values map(const std::vector<ValueId>& ids);
+  // Says what an old node's outputs have become. Fewer outputs than the node has: only the saved ones are missing.
+  void set(uint32_t node, const Values& outputs);
+  // Appends the node with mapped inputs and the same attributes.
+  Values copy(uint32_t node);
+  // The finished graph: outputs and states of the old one, mapped.
+  Graph finish();
+
+ private:
+  const Graph& from_;
+  Graph to_;
+  std::vector<std::vector<ValueId>> map_;
+};
+
+// Asks `replace` for each non-structural node in order: values take the node's place, nothing copies it. The origin
+// of the old node is that of whatever is built for it.
+Graph rewrite(const Graph& graph,
+              const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
+
+// Without the nodes that nothing depends on. Declared inputs, parameters, states and ordered nodes stay.
+Graph prune(const Graph& graph);
+
+// For each node, the nodes that read one of its outputs, in order and once each.
+std::vector<std::vector<uint32_t>> readers_of(const Graph& graph);
+
+}  // namespace lamella

@@ -1,0 +1,55 @@
+#include "lamella/lm/gguf_text.h"
+
+#include "lamella/base/error.h"
+
+namespace lamella {
+namespace {
+
+struct SpecialId {
+  std::string_view key;
+  int32_t Vocabulary::*id;
+};
+constexpr SpecialId kSpecialIds[] = {
+    {"bos_token_id", &Vocabulary::bos},       {"eos_token_id", &Vocabulary::eos},
+    {"eot_token_id", &Vocabulary::eot},       {"eom_token_id", &Vocabulary::eom},
+    {"unknown_token_id", &Vocabulary::unk},   {"seperator_token_id", &Vocabulary::sep},
+    {"padding_token_id", &Vocabulary::pad},   {"mask_token_id", &Vocabulary::mask},
+};
+
+struct Flag {
+  std::string_view key;
+  std::optional<bool> Vocabulary::*value;
+};
+constexpr Flag kFlags[] = {
+    {"add_bos_token", &Vocabulary::add_bos},
+    {"add_eos_token", &Vocabulary::add_eos},
+    {"add_space_prefix", &Vocabulary::add_space_prefix},
+    {"remove_extra_whitespaces", &Vocabulary::remove_extra_whitespaces},
+};
+
+std::string full_key(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
+
+}  // namespace
+
+Vocabulary read_vocabulary(const gguf::Gguf& file) {
+  Vocabulary v;
+  v.model = file.get<std::string>(full_key("model"));
+  v.pre = file.get_or<std::string>(full_key("pre"), "");
+  v.tokens = file.get<std::vector<std::string>>(full_key("tokens"));
+  v.scores = file.get_or<std::vector<float>>(full_key("scores"), {});
+  v.token_types = file.get_or<std::vector<int32_t>>(full_key("token_type"), {});
+  v.merges = file.get_or<std::vector<std::string>>(full_key("merges"), {});
+  for (const SpecialId& s : kSpecialIds)
+    // Files mark "no such token" by an id beyond the list.
+    if (auto id = file.get_if<uint32_t>(full_key(s.key)); id && *id < v.tokens.size())
+      v.*(s.id) = static_cast<int32_t>(*id);
+  for (const Flag& f : kFlags) v.*(f.value) = file.get_if<bool>(full_key(f.key));
+  v.precompiled_charsmap = file.get_or<std::vector<uint8_t>>(full_key("precompiled_charsmap"), {});
+  return v;
+}
+
+std::string read_chat_template(const gguf::Gguf& file) {
+  return file.get_or<std::string>("tokenizer.chat_template", "");
+}
+
+}  // namespace lamella

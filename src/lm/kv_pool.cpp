@@ -1,0 +1,46 @@
+#include "lamella/lm/kv_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "lamella/base/error.h"
+
+namespace lamella {
+namespace {
+
+// Zero pages that the system hands out as they are touched.
+Tensor reserve(DType dtype, std::vector<int64_t> shape) {
+  const size_t bytes = std::max<size_t>(tensor_bytes(dtype, shape), 1);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw DeviceError(str("kv: cannot reserve ", bytes, " bytes; hint: a smaller --ctx"));
+  auto storage = std::make_shared<Storage>();
+  storage->data = static_cast<std::byte*>(memory);
+  storage->bytes = bytes;
+  storage->release = [memory, bytes] { munmap(memory, bytes); };
+  return Tensor(dtype, std::move(shape), std::move(storage));
+}
+
+}  // namespace
+
+KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
+  for (const StateSlot& s : graph.states()) {
+    const Type& type = graph.type(s.in);
+    std::vector<int64_t> shape{n_pages};
+    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
+    bytes_ += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
+    states_.push_back(reserve(type.dtype, std::move(shape)));
+  }
+  // Taken from the back: pages are used from 0 upwards.
+  for (int64_t p = n_pages; p-- > 0;) free_.push_back(static_cast<int32_t>(p));
+}
+
+int32_t KvPool::take() {
+  if (free_.empty()) throw DeviceError(str("kv: all ", n_pages_, " pages are in use; hint: a larger --ctx"));
+  const int32_t page = free_.back();
+  free_.pop_back();
+  return page;
+}
+
+}  // namespace lamella

@@ -1,0 +1,36 @@
+// Pages of KV state: which are free, and the tensors they lie in. One pool an engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lamella/ir/graph.h"
+#include "lamella/ir/tensor.h"
+
+namespace lamella {
+
+class KvPool {
+ public:
+  // Room for n_pages pages in every state of the graph. Memory is reserved, and taken from the system page by page
+  // as it is first written. DeviceError says how much was wanted.
+  KvPool(const Graph& graph, int64_t n_pages);
+
+  // A free page; DeviceError when there is none.
+  int32_t take();
+  void give_back(int32_t page) { free_.push_back(page); }
+  int64_t n_free() const { return static_cast<int64_t>(free_.size()); }
+  int64_t n_pages() const { return n_pages_; }
+  int64_t bytes() const { return bytes_; }
+
+  // In the order of the graph's states; updated in place by each step.
+  std::vector<Tensor>& states() { return states_; }
+
+ private:
+  int64_t n_pages_;
+  int64_t bytes_ = 0;
+  std::vector<int32_t> free_;
+  std::vector<Tensor> states_;
+};
+
+}  // namespace lamella

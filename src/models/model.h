@@ -1,0 +1,51 @@
+// From a checkpoint to a graph: one builder an architecture, written with ops only.
+//
+// Every causal model has this interface, for any number of sequences of any lengths in one step:
+//   inputs   tokens i32[tokens], positions i32[tokens], q_start i32[seqs + 1], kv_len i32[seqs] (with the step's own
+//            tokens), page_table i32[seqs, max_pages], rows i32[rows] (of the tokens, those whose logits are wanted)
+//   states   "k.<layer>", "v.<layer>": pages [pages, page, kv_heads, head_dim] in the KV type
+//   output   logits f32[rows, vocabulary]
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lamella/frontends/checkpoint.h"
+#include "lamella/ir/graph.h"
+
+namespace lamella {
+
+struct BuildOptions {
+  DType kv_type = kF16;
+  int64_t page = 64;  // positions a page
+};
+
+// What a runtime must know of a model besides its graph.
+struct ModelInfo {
+  std::string architecture;
+  int64_t layers = 0;
+  int64_t vocabulary = 0;
+  int64_t context = 0;  // positions it was trained for
+  int64_t embedding = 0;
+};
+
+struct Model {
+  Graph graph;
+  ModelInfo info;
+};
+
+struct Architecture {
+  std::string_view name;  // as general.architecture has it
+  std::string_view doc;
+  Model (*build)(const Checkpoint&, const BuildOptions&);
+};
+
+// The architectures that can be built, in order of their names.
+std::span<const Architecture> architectures();
+
+// Builds the checkpoint's architecture. UserError: an unknown architecture (with the near name), missing or
+// contradicting metadata, missing tensors or tensors of the wrong size.
+Model build_model(const Checkpoint& checkpoint, const BuildOptions& options = {});
+
+}  // namespace lamella
