@@ -2,25 +2,69 @@
 #include <algorithm>
 
 #include "lamella/quant/format.h"
+#include "lamella/quant/iq1_m.h"
+#include "lamella/quant/iq1_s.h"
+#include "lamella/quant/iq2_s.h"
+#include "lamella/quant/iq2_xs.h"
+#include "lamella/quant/iq2_xxs.h"
+#include "lamella/quant/iq3_s.h"
+#include "lamella/quant/iq3_xxs.h"
+#include "lamella/quant/iq4_nl.h"
+#include "lamella/quant/iq4_xs.h"
+#include "lamella/quant/mxfp4.h"
+#include "lamella/quant/nvfp4.h"
+#include "lamella/quant/q1_0.h"
+#include "lamella/quant/q2_0.h"
+#include "lamella/quant/q2_k.h"
+#include "lamella/quant/q3_k.h"
 #include "lamella/quant/q4_0.h"
 #include "lamella/quant/q4_1.h"
 #include "lamella/quant/q4_k.h"
+#include "lamella/quant/q5_0.h"
+#include "lamella/quant/q5_1.h"
+#include "lamella/quant/q5_k.h"
 #include "lamella/quant/q6_k.h"
 #include "lamella/quant/q8_0.h"
 #include "lamella/quant/q8_activation.h"
+#include "lamella/quant/q8_k.h"
+#include "lamella/quant/tq1_0.h"
+#include "lamella/quant/tq2_0.h"
 
 namespace lamella::quant {
 namespace {
 
 // In the order of GGUF ids, then those that no file has.
 constexpr Format kFormats[] = {
-    row<Q4_0>(),   //
-    row<Q4_1>(),   //
-    row<Q8_0>(),   //
-    row<Q4_K>(),   //
-    row<Q6_K>(),   //
-    row<Q8_32>(),  //
+    // clang-format off
+    row<Q4_0>(),
+    row<Q4_1>(),
+    row<Q5_0>(),
+    row<Q5_1>(),
+    row<Q8_0>(),
+    row<Q2_K>(),
+    row<Q3_K>(),
+    row<Q4_K>(),
+    row<Q5_K>(),
+    row<Q6_K>(),
+    row<Q8_K>(),
+    row<IQ2_XXS>(),
+    row<IQ2_XS>(),
+    row<IQ3_XXS>(),
+    row<IQ1_S>(),
+    row<IQ4_NL>(),
+    row<IQ3_S>(),
+    row<IQ2_S>(),
+    row<IQ4_XS>(),
+    row<IQ1_M>(),
+    row<TQ1_0>(),
+    row<TQ2_0>(),
+    row<MXFP4>(),
+    row<NVFP4>(),
+    row<Q1_0>(),
+    row<Q2_0>(),
+    row<Q8_32>(),
     row<Q8_256>(),
+    // clang-format on
 };
 
 const Format* find(auto&& matches) {
