@@ -66,48 +66,31 @@ Status run_bulk(const Problem& p) {
   return {};
 }
 
-// One sequence's share of the decoding tasks.
+// One sequence's share of the decoding tasks: a task is a partition and some heads.
 struct Decoding {
-  int64_t first_task;         // of kv_heads * max(1, partitions)
+  int64_t first_task;
   int64_t begin, partitions;  // the partitions any of its queries sees
   int64_t rows;               // queries * group
-  int64_t partials;           // where its partial results lie, in floats
-};
+  int64_t partials;           // where its partial results lie, in floats: [partition][kv_head][row]
+  int64_t heads, groups;      // kv heads a task, tasks a partition
 
-Decoding make_decoding(const Problem& p, int64_t entry, const Decoding& before) {
-  const QueryBlock block = p.block(entry, 0);
-  Decoding d = before;
-  d.first_task += p.math.kv_heads * std::max<int64_t>(1, before.partitions);
-  d.partials += p.math.kv_heads * before.partitions * before.rows * (p.math.dv + 2);
-  d.rows = block.rows();
-  d.begin = block.lo(0) / kPartition;
-  d.partitions = d.rows == 0 ? 0 : div_up(block.hi(block.last - 1), kPartition) - d.begin;
-  d.partitions = std::max<int64_t>(0, d.partitions);
-  return d;
-}
+  int64_t tasks() const { return groups * std::max<int64_t>(1, partitions); }
+};
 
 class Decoder {
  public:
   explicit Decoder(const Problem& p) : p_(p), row_floats_(p.math.dv + 2) {}
 
   Status run() {
-    const int64_t list_bytes =
-        Scratch::aligned((p_.entries + 1) * static_cast<int64_t>(sizeof(Decoding)));
-    Scratch list(list_bytes);
+    Scratch list(p_.entries * static_cast<int64_t>(sizeof(Decoding)));
     if (!list.ok()) return {Status::Code::no_memory};
     list_ = list.at<Decoding>();
-    Decoding at{-p_.math.kv_heads, 0, 0, 0, 0};
-    for (int64_t entry = 0; entry < p_.entries; ++entry) {
-      list_[entry] = at = make_decoding(p_, entry, at);
-    }
-    const int64_t n_tasks = at.first_task + p_.math.kv_heads * std::max<int64_t>(1, at.partitions);
-    const int64_t n_floats = at.partials + p_.math.kv_heads * at.partitions * at.rows * row_floats_;
-    worker_bytes_ = Scratch::aligned(p_.kernels.decode_scratch(p_.math));
-    Scratch scratch(worker_bytes_ * p_.pool.size() + n_floats * kFloat);
+    plan();
+    Scratch scratch(worker_bytes() * p_.pool.size() + n_floats_ * kFloat);
     if (!scratch.ok()) return {Status::Code::no_memory};
-    workers_ = scratch.at<float>();
-    partials_ = scratch.at<float>(worker_bytes_ * p_.pool.size());
-    p_.pool.run(n_tasks, [&](int64_t task, int worker) { run_task(task, worker); });
+    workers_ = scratch.at<std::byte>();
+    partials_ = scratch.at<float>(worker_bytes() * p_.pool.size());
+    p_.pool.run(n_tasks_, [&](int64_t task, int worker) { run_task(task, worker); });
     const bool split =
         std::any_of(list_, list_ + p_.entries, [](const Decoding& d) { return d.partitions > 1; });
     if (!split) return {};
@@ -119,41 +102,82 @@ class Decoder {
   }
 
  private:
-  float* partial(const Decoding& d, int64_t kv_head, int64_t partition) const {
-    return partials_ + d.partials + (kv_head * d.partitions + partition) * d.rows * row_floats_;
+  static constexpr int64_t kTaskRows = 64;
+
+  void plan() {
+    int64_t most_tasks = 0;
+    for (int64_t entry = 0; entry < p_.entries; ++entry) {
+      const QueryBlock block = p_.block(entry, 0);
+      Decoding& d = list_[entry];
+      d.rows = block.rows();
+      d.begin = block.lo(0) / kPartition;
+      d.partitions = d.rows == 0 ? 0 : div_up(block.hi(block.last - 1), kPartition) - d.begin;
+      d.partitions = std::max<int64_t>(0, d.partitions);
+      d.partials = n_floats_;
+      n_floats_ += p_.math.kv_heads * d.partitions * d.rows * row_floats_;
+      most_tasks += p_.math.kv_heads * d.partitions;
+    }
+    // Several heads a task read memory in order; but every thread shall have a few tasks.
+    const int64_t heads =
+        std::clamp<int64_t>(most_tasks / (3 * p_.pool.size()), 1, p_.math.kv_heads);
+    for (int64_t entry = 0; entry < p_.entries; ++entry) {
+      Decoding& d = list_[entry];
+      d.heads = std::clamp<int64_t>(kTaskRows / std::max<int64_t>(1, d.rows), 1, heads);
+      d.groups = div_up(p_.math.kv_heads, d.heads);
+      d.first_task = n_tasks_;
+      n_tasks_ += d.tasks();
+      task_rows_ = std::max(task_rows_, d.heads * d.rows);
+      task_heads_ = std::max(task_heads_, d.heads);
+    }
+  }
+
+  int64_t block_bytes() const {
+    return Scratch::aligned(task_heads_ * static_cast<int64_t>(sizeof(QueryBlock)));
+  }
+  int64_t worker_bytes() const {
+    return block_bytes() + Scratch::aligned(p_.kernels.decode_scratch(p_.math, task_rows_));
+  }
+  float* partial(const Decoding& d, int64_t partition, int64_t kv_head) const {
+    const int64_t head = partition * p_.math.kv_heads + kv_head;
+    return partials_ + d.partials + head * d.rows * row_floats_;
   }
 
   void run_task(int64_t task, int worker) {
-    const Decoding* d =
-        std::upper_bound(list_, list_ + p_.entries, task,
-                         [](int64_t t, const Decoding& x) { return t < x.first_task; }) -
-        1;
-    const int64_t entry = d - list_, partitions = std::max<int64_t>(1, d->partitions);
-    const int64_t kv_head = (task - d->first_task) / partitions;
-    const int64_t partition = (task - d->first_task) % partitions;
+    const auto starts_after = [](int64_t t, const Decoding& x) { return t < x.first_task; };
+    const Decoding* d = std::upper_bound(list_, list_ + p_.entries, task, starts_after) - 1;
+    const int64_t entry = d - list_;
+    const int64_t partition = (task - d->first_task) / d->groups;
+    const int64_t first = (task - d->first_task) % d->groups * d->heads;
+    const int64_t last = std::min(first + d->heads, p_.math.kv_heads);
     if (d->partitions > 0) {
-      const QueryBlock block = p_.block(entry, kv_head);
-      const int64_t begin = (d->begin + partition) * kPartition;
-      const int64_t end = std::min(begin + kPartition, block.hi(block.last - 1));
-      p_.kernels.decode(block, begin, end, workers_ + worker * worker_bytes_ / kFloat,
-                        partial(*d, kv_head, partition));
+      std::byte* memory = workers_ + worker * worker_bytes();
+      QueryBlock* blocks = reinterpret_cast<QueryBlock*>(memory);
+      for (int64_t h = first; h < last; ++h)
+        new (&blocks[h - first]) QueryBlock(p_.block(entry, h));
+      DecodeTask t{blocks, last - first};
+      t.begin = (d->begin + partition) * kPartition;
+      t.end = std::min(t.begin + kPartition, blocks->hi(blocks->last - 1));
+      t.partials = partial(*d, partition, first);
+      t.partial_stride = d->rows * row_floats_;
+      p_.kernels.decode(t, reinterpret_cast<float*>(memory + block_bytes()));
     }
-    if (d->partitions <= 1) merge(entry, kv_head);
+    if (d->partitions > 1) return;
+    for (int64_t h = first; h < last; ++h) merge(entry, h);
   }
 
   void merge(int64_t entry, int64_t kv_head) {
     const Decoding& d = list_[entry];
     const QueryBlock block = p_.block(entry, kv_head);
     for (int64_t row = 0; row < d.rows; ++row) {
-      p_.kernels.merge(block, row, partial(d, kv_head, 0) + row * row_floats_, d.partitions,
-                       d.rows * row_floats_);
+      p_.kernels.merge(block, row, partial(d, 0, kv_head) + row * row_floats_, d.partitions,
+                       p_.math.kv_heads * d.rows * row_floats_);
     }
   }
 
   const Problem& p_;
-  int64_t row_floats_, worker_bytes_ = 0;
+  int64_t row_floats_, n_floats_ = 0, n_tasks_ = 0, task_rows_ = 0, task_heads_ = 0;
   Decoding* list_ = nullptr;
-  float* workers_ = nullptr;
+  std::byte* workers_ = nullptr;
   float* partials_ = nullptr;
 };
 

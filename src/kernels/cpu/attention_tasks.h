@@ -49,18 +49,27 @@ struct QueryBlock {
   }
 };
 
-// Keys of one partition of a decoding query's sequence. A partial result is, for each row of the
-// block, [dv] unnormalised outputs, then the largest score, then the sum of exponentials.
+// Keys of one partition of a decoding query's sequence.
 inline constexpr int64_t kPartition = 256;
+
+// Some heads of a sequence, with the same queries, over the keys [begin, end) of one partition. A
+// partial result is, for each row, [dv] unnormalised outputs, then the largest score, then the sum
+// of exponentials; rows lie dv + 2 floats apart, heads `partial_stride`.
+struct DecodeTask {
+  const QueryBlock* blocks = nullptr;
+  int64_t n_blocks = 0;
+  int64_t begin = 0, end = 0;
+  float* partials = nullptr;
+  int64_t partial_stride = 0;
+};
 
 struct AttentionTable {
   int64_t bulk_panel;  // rows that the bulk kernel takes at a time
   // Bytes of scratch of one task with that many rows.
   int64_t (*bulk_scratch)(const AttentionMath&, int64_t rows);
   void (*bulk)(const QueryBlock&, float* scratch);
-  int64_t (*decode_scratch)(const AttentionMath&);
-  // Partition [begin, end) of the keys into `partial`, rows * (dv + 2) floats.
-  void (*decode)(const QueryBlock&, int64_t begin, int64_t end, float* scratch, float* partial);
+  int64_t (*decode_scratch)(const AttentionMath&, int64_t rows);
+  void (*decode)(const DecodeTask&, float* scratch);
   // Joins n partial results, `stride` floats apart, into row `row` of y.
   void (*merge)(const QueryBlock&, int64_t row, const float* partials, int64_t n, int64_t stride);
 };

@@ -14,7 +14,8 @@ struct KvBlock {
 inline constexpr KvBlock kKvBlocks[kKvTypes] = {{1, 4}, {1, 2}, {1, 2}, {32, 34}, {32, 18}};
 
 // Bytes of a row of n elements; n is a multiple of the block's elements.
-constexpr int64_t kv_row_bytes(KvType type, int64_t n) {
+// Always inlined: files of several instruction sets call it.
+[[gnu::always_inline]] constexpr int64_t kv_row_bytes(KvType type, int64_t n) {
   const KvBlock& block = kKvBlocks[static_cast<int>(type)];
   return n / block.elements * block.bytes;
 }
