@@ -231,7 +231,12 @@ class TypeCx {
   size_t n_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].absent(); }
   const Type& in(size_t i) const { return inputs_[i].type(); }
-  const Shape& shape(size_t i) const { return in(i).shape; }
+  // The sizes of input i; UserError when it is no tensor, or an encoded one without an axis.
+  const Shape& shape(size_t i) const {
+    check(in(i).is_tensor() && (!in(i).dtype.is_block() || in(i).rank() > 0), "input '",
+          input_name(i), "' is not a tensor with the axes that its type needs; got ", in(i));
+    return in(i).shape;
+  }
   // The shape value of input i, where it is known.
   const ShapeValue* known(size_t i) const { return graph_.known(inputs_[i].id); }
   const Op& op() const { return op_; }

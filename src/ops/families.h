@@ -8,6 +8,8 @@
 namespace lamella {
 
 std::span<const Op* const> math_ops();
+std::span<const Op* const> shape_ops();
+std::span<const Op* const> reduce_ops();
 std::span<const Op* const> linalg_ops();
 
 }  // namespace lamella

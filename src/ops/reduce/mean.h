@@ -1,0 +1,37 @@
+#pragma once
+
+#include "lamella/ops/math/cast.h"
+#include "lamella/ops/operators.h"
+#include "lamella/ops/reduce/sum.h"
+#include "lamella/ops/shape/reshape.h"
+
+namespace lamella {
+
+struct Mean {
+  static constexpr Info info{
+      .name = "mean",
+      .inputs = "x",
+      .outputs = "y",
+      .doc = "Sum over the axes (all without axes) over the number of elements; NaN of none.",
+      .ulps = 2,
+      .ulps_per_length = 0.5};
+  using Attrs = ReduceAttrs;
+  static void type(TypeCx& cx, const Attrs& a) {
+    cx.check(cx.in(0).dtype.is_float(), "takes floating-point tensors; got ", cx.in(0));
+    cx.out(cx.in(0).dtype, reduced_shape(cx, a));
+  }
+  static Value expand(const Args& x, const Attrs& a) {
+    const Shape& shape = x[0].shape();
+    const std::vector<bool> reduced = reduced_axes(a, shape.rank());
+    Dim count = 1;
+    for (size_t i = 0; i < shape.rank(); ++i)
+      if (reduced[i]) count = count * shape.dims[i];
+    const Value total = sum(x[0], a);
+    if (count.is_const()) return total / static_cast<double>(count.value());
+    return total / cast(reshape_to(x.graph().sizes({count}), Shape{}), {.to = x[0].dtype()});
+  }
+  static void samples(Samples& s) { add_reduction_samples(s, {}); }
+};
+inline constexpr Call<Mean> mean;
+
+}  // namespace lamella
