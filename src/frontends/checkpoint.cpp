@@ -3,20 +3,26 @@
 namespace lamella {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"a bool",        "an integer",       "a number",
-                                           "a text",        "an array of bools", "an array of integers",
-                                           "an array of numbers", "an array of texts"};
+constexpr std::string_view kKindNames[] = {"a bool",
+                                           "an integer",
+                                           "a number",
+                                           "a text",
+                                           "an array of bools",
+                                           "an array of integers",
+                                           "an array of numbers",
+                                           "an array of texts"};
 
 const Checkpoint::Value& find(const Checkpoint& c, std::string_view key) {
   auto it = c.metadata.find(key);
-  CHECK_USER(it != c.metadata.end(), c.source, ": metadata '", c.architecture, ".", key, "' is missing");
+  CHECK_USER(it != c.metadata.end(), c.source, ": metadata '", c.architecture, ".", key,
+             "' is missing");
   return it->second;
 }
 
 [[noreturn]] void wrong_kind(const Checkpoint& c, std::string_view key, const Checkpoint::Value& v,
                              std::string_view want) {
-  throw UserError(str(c.source, ": metadata '", key, "' has the wrong kind; got ", kKindNames[v.index()],
-                      "; want ", want));
+  throw UserError(str(c.source, ": metadata '", key, "' has the wrong kind; got ",
+                      kKindNames[v.index()], "; want ", want));
 }
 
 }  // namespace

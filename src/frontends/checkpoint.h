@@ -1,4 +1,5 @@
-// Weights and hyper-parameters as read from a file, whatever its format: what the model builders work from.
+// Weights and hyper-parameters as read from a file, whatever its format: what the model builders
+// work from.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,18 @@ namespace lamella {
 
 class Checkpoint {
  public:
-  using Value = std::variant<bool, int64_t, double, std::string, std::vector<bool>, std::vector<int64_t>,
-                             std::vector<double>, std::vector<std::string>>;
+  using Value = std::variant<bool, int64_t, double, std::string, std::vector<bool>,
+                             std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
 
-  std::string source;        // path, for messages
-  std::string architecture;  // "llama"
+  std::string source;                                  // path, for messages
+  std::string architecture;                            // "llama"
   std::map<std::string, Value, std::less<>> metadata;  // keys without the architecture's prefix
   std::map<std::string, Tensor, std::less<>> tensors;  // shape outermost first: a matrix is [n, k]
   int64_t file_bytes = 0;
 
   bool has(std::string_view key) const { return metadata.find(key) != metadata.end(); }
-  // The value of `key`; UserError where it is missing or of another kind. An integer is also a double.
+  // The value of `key`; UserError where it is missing or of another kind. An integer is also a
+  // double.
   int64_t integer(std::string_view key) const;
   double number(std::string_view key) const;
   const std::string& text(std::string_view key) const;
@@ -46,8 +48,8 @@ class Checkpoint {
   const Tensor* find_tensor(std::string_view name) const;
 };
 
-// Reads a GGUF file (and its other parts). Tensors stay mapped; those of unknown types are left out, and `problems`
-// (optional) receives a line for each. UserError as the reader gives it.
+// Reads a GGUF file (and its other parts). Tensors stay mapped; those of unknown types are left
+// out, and `problems` (optional) receives a line for each. UserError as the reader gives it.
 Checkpoint load_gguf(const std::string& path, std::vector<std::string>* problems = nullptr);
 
 }  // namespace lamella

@@ -50,8 +50,7 @@ struct FieldHash {
 
 uint64_t AttrBox::hash() const {
   FieldHash hash{17};
-  for (const Field& f : fields())
-    std::visit([&](auto value) { hash(value); }, f.value);
+  for (const Field& f : fields()) std::visit([&](auto value) { hash(value); }, f.value);
   return hash.h;
 }
 

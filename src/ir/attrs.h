@@ -1,5 +1,5 @@
-// Attributes of a node: a struct of values. An op lists its fields once, in `fields`; equality, hash, print and
-// parse follow from that list.
+// Attributes of a node: a struct of values. An op lists its fields once, in `fields`; equality,
+// hash, print and parse follow from that list.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ class Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
 
 // Names of an enum's values in order from 0. Specialise for every enum used as an attribute:
-//   template <> struct EnumNames<Mode> { static constexpr std::array<std::string_view, 2> names{"a", "b"}; };
+//   template <> struct EnumNames<Mode> { static constexpr std::array<std::string_view, 2>
+//   names{"a", "b"}; };
 template <class E>
 struct EnumNames;
 
@@ -49,7 +50,8 @@ struct Field {
 template <class T>
 FieldPtr field_ptr(T* value) {
   if constexpr (std::is_enum_v<T>) {
-    static_assert(std::is_same_v<std::underlying_type_t<T>, int>, "attribute enums are based on int");
+    static_assert(std::is_same_v<std::underlying_type_t<T>, int>,
+                  "attribute enums are based on int");
     return EnumField{value, EnumNames<T>::names.data(), EnumNames<T>::names.size()};
   } else {
     return value;
@@ -70,16 +72,16 @@ inline constexpr AttrsInfo kAttrsInfo{
     .clone = [](const void* a) -> std::shared_ptr<void> {
       return std::make_shared<A>(*static_cast<const A*>(a));
     },
-    .equal = [](const void* a, const void* b) {
-      return *static_cast<const A*>(a) == *static_cast<const A*>(b);
-    },
-    .fields = [](void* a) {
-      std::vector<Field> out;
-      A::fields([&](std::string_view name, auto member) {
-        out.push_back({name, field_ptr(&(static_cast<A*>(a)->*member))});
-      });
-      return out;
-    },
+    .equal = [](const void* a,
+                const void* b) { return *static_cast<const A*>(a) == *static_cast<const A*>(b); },
+    .fields =
+        [](void* a) {
+          std::vector<Field> out;
+          A::fields([&](std::string_view name, auto member) {
+            out.push_back({name, field_ptr(&(static_cast<A*>(a)->*member))});
+          });
+          return out;
+        },
 };
 
 // For ops without attributes.
@@ -93,8 +95,8 @@ class AttrBox {
  public:
   AttrBox() : info_(&kAttrsInfo<NoAttrs>), data_(info_->make()) {}
   template <class A>
-    requires(!std::is_same_v<std::remove_cvref_t<A>, AttrBox>)
-  explicit AttrBox(A attrs) : info_(&kAttrsInfo<A>), data_(std::make_shared<A>(std::move(attrs))) {}
+  requires(!std::is_same_v<std::remove_cvref_t<A>, AttrBox>) explicit AttrBox(A attrs)
+      : info_(&kAttrsInfo<A>), data_(std::make_shared<A>(std::move(attrs))) {}
   AttrBox(const AttrsInfo& info, std::shared_ptr<const void> data)
       : info_(&info), data_(std::move(data)) {}
 
@@ -111,7 +113,8 @@ class AttrBox {
   std::vector<GraphPtr> graphs() const;
 
   bool operator==(const AttrBox& other) const {
-    return info_ == other.info_ && (data_ == other.data_ || info_->equal(data_.get(), other.data_.get()));
+    return info_ == other.info_ &&
+           (data_ == other.data_ || info_->equal(data_.get(), other.data_.get()));
   }
   uint64_t hash() const;
 

@@ -1,5 +1,6 @@
-// Symbolic sizes. A Dim is an integer or an exact, canonical, interned expression over named symbols, so that
-// what simplifies alike is the same pointer. Nothing here guesses: equality has three answers.
+// Symbolic sizes. A Dim is an integer or an exact, canonical, interned expression over named
+// symbols, so that what simplifies alike is the same pointer. Nothing here guesses: equality has
+// three answers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ namespace lamella {
 class DimTable;
 struct DimExpr;
 
-// Answer to "are these sizes equal?". `unknown` becomes a constraint that is checked when symbols are bound.
+// Answer to "are these sizes equal?". `unknown` becomes a constraint that is checked when symbols
+// are bound.
 enum class Equal { yes, no, unknown };
 
 // Inclusive bounds of a size.
@@ -53,10 +55,10 @@ class Dim {
 
 enum class DimKind : uint8_t {
   symbol,
-  sum,        // sum of coefficient * product of factors
-  floordiv,   // floor(a / b)
-  ceildiv,    // ceil(a / b)
-  mod,        // a - b * floor(a / b)
+  sum,       // sum of coefficient * product of factors
+  floordiv,  // floor(a / b)
+  ceildiv,   // ceil(a / b)
+  mod,       // a - b * floor(a / b)
   min,
   max,
   broadcast,  // equal or one of them 1
@@ -77,11 +79,11 @@ struct DimExpr {
   DimKind kind;
   uint32_t id = 0;
   DimTable* table = nullptr;
-  std::string name{};          // symbol
-  uint32_t symbol = 0;         // index among the table's symbols
+  std::string name{};            // symbol
+  uint32_t symbol = 0;           // index among the table's symbols
   std::vector<DimTerm> terms{};  // sum
   std::vector<Dim> args{};
-  double factor = 0;           // floor_mul, ceil_mul
+  double factor = 0;  // floor_mul, ceil_mul
   DimRange range{};
   int64_t divisor = 1;
 };
@@ -100,8 +102,8 @@ Dim dim_equal(Dim a, Dim b);
 Dim dim_select(Dim condition, Dim a, Dim b);
 Dim floor_mul(Dim a, double factor);
 Dim ceil_mul(Dim a, double factor);
-// The size of the broadcast of a and b. UserError when they can never match; where that is not known the caller
-// must also record a constraint (TypeCx::broadcast does).
+// The size of the broadcast of a and b. UserError when they can never match; where that is not
+// known the caller must also record a constraint (TypeCx::broadcast does).
 Dim dim_broadcast(Dim a, Dim b);
 
 Equal compare(Dim a, Dim b);
@@ -114,14 +116,16 @@ using DimBinding = std::vector<std::optional<int64_t>>;
 // The value under a binding; UserError on overflow, division by zero or an unbound symbol (named).
 int64_t evaluate(Dim dim, const DimBinding& binding);
 
-// The interner. Shared by a graph and its sub-graphs; append-only; safe to use from several threads.
+// The interner. Shared by a graph and its sub-graphs; append-only; safe to use from several
+// threads.
 class DimTable {
  public:
   DimTable() = default;
   DimTable(const DimTable&) = delete;
   DimTable& operator=(const DimTable&) = delete;
 
-  // The symbol of that name, made on first use. A range or divisor given later must not contradict the first.
+  // The symbol of that name, made on first use. A range or divisor given later must not contradict
+  // the first.
   Dim symbol(std::string_view name, DimRange range = {}, int64_t divisor = 1);
   // A symbol that did not exist before, named `prefix` or `prefix.N`.
   Dim fresh(std::string_view prefix);
@@ -142,7 +146,8 @@ class DimTable {
   std::vector<const DimExpr*> symbols_;
 };
 
-// Evaluates a set of dims again and again at a few nanoseconds each: the expressions flattened in order.
+// Evaluates a set of dims again and again at a few nanoseconds each: the expressions flattened in
+// order.
 class DimProgram {
  public:
   // Index of `dim` in the results of run(); each distinct dim is evaluated once.

@@ -17,11 +17,11 @@ struct KindName {
 };
 // The functions of the text form. `floor_mul(a, 2.5)` takes its factor as a second argument.
 constexpr std::array kFunctions = {
-    KindName{DimKind::floordiv, "floordiv", 2},   KindName{DimKind::ceildiv, "ceildiv", 2},
-    KindName{DimKind::mod, "mod", 2},             KindName{DimKind::min, "min", 2},
-    KindName{DimKind::max, "max", 2},             KindName{DimKind::broadcast, "broadcast", 2},
-    KindName{DimKind::less, "less", 2},           KindName{DimKind::equal, "equal", 2},
-    KindName{DimKind::select, "select", 3},       KindName{DimKind::floor_mul, "floor_mul", 1},
+    KindName{DimKind::floordiv, "floordiv", 2}, KindName{DimKind::ceildiv, "ceildiv", 2},
+    KindName{DimKind::mod, "mod", 2},           KindName{DimKind::min, "min", 2},
+    KindName{DimKind::max, "max", 2},           KindName{DimKind::broadcast, "broadcast", 2},
+    KindName{DimKind::less, "less", 2},         KindName{DimKind::equal, "equal", 2},
+    KindName{DimKind::select, "select", 3},     KindName{DimKind::floor_mul, "floor_mul", 1},
     KindName{DimKind::ceil_mul, "ceil_mul", 1},
 };
 
@@ -45,8 +45,10 @@ std::string key_of(const DimExpr& e) {
   for (Dim d : e.args) {
     const bool is_const = d.is_const();
     put(is_const);
-    if (is_const) put(d.value());
-    else put(d.expr()->id);
+    if (is_const)
+      put(d.value());
+    else
+      put(d.expr()->id);
   }
   put(e.factor);
   return key;
@@ -63,8 +65,10 @@ std::string expr_text(const DimExpr& e);
 std::string product_text(const DimTerm& t) {
   std::string out;
   const int64_t c = t.coefficient;
-  if (t.factors.empty() || (c != 1 && c != -1)) out = str(c);
-  else if (c == -1) out = "-";
+  if (t.factors.empty() || (c != 1 && c != -1))
+    out = str(c);
+  else if (c == -1)
+    out = "-";
   for (const DimExpr* f : t.factors) {
     if (!out.empty() && out != "-") out += "*";
     out += expr_text(*f);
@@ -126,9 +130,12 @@ class Parser {
     CHECK_USER(depth < kMaxDepth, "size: nested deeper than ", kMaxDepth);
     Dim d = accept('-') ? Dim(0) - product(depth) : product(depth);
     while (true) {
-      if (accept('+')) d = d + product(depth);
-      else if (accept('-')) d = d - product(depth);
-      else return d;
+      if (accept('+'))
+        d = d + product(depth);
+      else if (accept('-'))
+        d = d - product(depth);
+      else
+        return d;
     }
   }
   Dim product(int depth) {
@@ -152,7 +159,8 @@ class Parser {
     }
     const bool negative = accept('-');
     const std::string_view w = word();
-    CHECK_USER(!w.empty(), "size: cannot read '", text_, "'; want a number or a name at byte ", at_);
+    CHECK_USER(!w.empty(), "size: cannot read '", text_, "'; want a number or a name at byte ",
+               at_);
     if (std::isdigit(static_cast<unsigned char>(w[0]))) {
       int64_t v = 0;
       const auto r = std::from_chars(w.data(), w.data() + w.size(), v);
@@ -190,19 +198,31 @@ class Parser {
   }
   static Dim build(DimKind kind, const Dim* a, double factor) {
     switch (kind) {
-      case DimKind::floordiv: return floordiv(a[0], a[1]);
-      case DimKind::ceildiv: return ceildiv(a[0], a[1]);
-      case DimKind::mod: return dim_mod(a[0], a[1]);
-      case DimKind::min: return dim_min(a[0], a[1]);
-      case DimKind::max: return dim_max(a[0], a[1]);
-      case DimKind::broadcast: return dim_broadcast(a[0], a[1]);
-      case DimKind::less: return dim_less(a[0], a[1]);
-      case DimKind::equal: return dim_equal(a[0], a[1]);
-      case DimKind::select: return dim_select(a[0], a[1], a[2]);
-      case DimKind::floor_mul: return floor_mul(a[0], factor);
-      case DimKind::ceil_mul: return ceil_mul(a[0], factor);
+      case DimKind::floordiv:
+        return floordiv(a[0], a[1]);
+      case DimKind::ceildiv:
+        return ceildiv(a[0], a[1]);
+      case DimKind::mod:
+        return dim_mod(a[0], a[1]);
+      case DimKind::min:
+        return dim_min(a[0], a[1]);
+      case DimKind::max:
+        return dim_max(a[0], a[1]);
+      case DimKind::broadcast:
+        return dim_broadcast(a[0], a[1]);
+      case DimKind::less:
+        return dim_less(a[0], a[1]);
+      case DimKind::equal:
+        return dim_equal(a[0], a[1]);
+      case DimKind::select:
+        return dim_select(a[0], a[1], a[2]);
+      case DimKind::floor_mul:
+        return floor_mul(a[0], factor);
+      case DimKind::ceil_mul:
+        return ceil_mul(a[0], factor);
       case DimKind::symbol:
-      case DimKind::sum: break;
+      case DimKind::sum:
+        break;
     }
     throw InternalError("size: no such function");
   }
@@ -225,10 +245,11 @@ Dim DimTable::symbol(std::string_view name, DimRange range, int64_t divisor) {
   auto it = by_key_.find(key);
   if (it != by_key_.end()) {
     const DimExpr& e = *it->second;
-    const bool same = (range == DimRange{} || range == e.range) && (divisor == 1 || divisor == e.divisor);
-    CHECK_USER(same, "size: symbol '", name, "' is declared twice with other bounds; got [", range.low,
-               ", ", range.high, "] % ", divisor, "; want [", e.range.low, ", ", e.range.high, "] % ",
-               e.divisor);
+    const bool same =
+        (range == DimRange{} || range == e.range) && (divisor == 1 || divisor == e.divisor);
+    CHECK_USER(same, "size: symbol '", name, "' is declared twice with other bounds; got [",
+               range.low, ", ", range.high, "] % ", divisor, "; want [", e.range.low, ", ",
+               e.range.high, "] % ", e.divisor);
     return Dim(*it->second);
   }
   DimExpr e{.kind = DimKind::symbol};

@@ -1,4 +1,5 @@
-// Element types. A block format is an element type like any other: the encoding is part of the type.
+// Element types. A block format is an element type like any other: the encoding is part of the
+// type.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +79,8 @@ inline constexpr DType kBool{kPlainTypes[0]}, kI8{kPlainTypes[1]}, kI16{kPlainTy
     kU2{kPlainTypes[18]}, kComplex64{kPlainTypes[19]}, kComplex128{kPlainTypes[20]},
     kString{kPlainTypes[21]};
 
-// The element types that are block formats, in the order of their table. (The plain ones are kPlainTypes.)
+// The element types that are block formats, in the order of their table. (The plain ones are
+// kPlainTypes.)
 std::span<const DTypeInfo> block_dtypes();
 
 // The type of that name; none (is_none) when there is no such type.

@@ -1,5 +1,6 @@
-// What the graph knows of an op: its Info, how it types, and which further rules it has. The contract that op
-// authors write against is ops/op.h; make_op turns such a struct into this descriptor.
+// What the graph knows of an op: its Info, how it types, and which further rules it has. The
+// contract that op authors write against is ops/op.h; make_op turns such a struct into this
+// descriptor.
 #pragma once
 
 #include <array>
@@ -37,17 +38,18 @@ struct Info {
   std::string_view inputs;   // "x, w, bias?, rest..."
   std::string_view outputs;  // "y", or "parts..." for a number that attributes decide
   std::string_view doc;
-  double ulps = 0;              // bound of a kernel's error, in eps of the output's type
-  double ulps_per_length = 0;   // added per element reduced (the op's samples say the length)
-  std::string_view host = "";   // inputs needed on the host, comma-separated
-  std::string_view saved = "";  // hidden outputs for the gradient, made only when asked for
+  double ulps = 0;                // bound of a kernel's error, in eps of the output's type
+  double ulps_per_length = 0;     // added per element reduced (the op's samples say the length)
+  std::string_view host = "";     // inputs needed on the host, comma-separated
+  std::string_view saved = "";    // hidden outputs for the gradient, made only when asked for
   std::string_view updates = "";  // the input that output 0 is an updated copy of (state)
   uint32_t traits = 0;
 };
 
 inline constexpr size_t kMaxNames = 16;
 
-// A parsed list of names: which are optional ("bias?"), and whether the last one repeats ("rest...").
+// A parsed list of names: which are optional ("bias?"), and whether the last one repeats
+// ("rest...").
 struct NameList {
   std::array<std::string_view, kMaxNames> names{};
   std::array<bool, kMaxNames> optional{};
@@ -88,7 +90,7 @@ struct Op {
   NameList inputs, outputs, saved;
   const AttrsInfo* attrs = nullptr;
   void (*type)(TypeCx&, const void* attrs) = nullptr;
-  void (*eval)(EvalCx&, const void* attrs) = nullptr;      // primitive: meaning in f64/i64
+  void (*eval)(EvalCx&, const void* attrs) = nullptr;          // primitive: meaning in f64/i64
   Values (*expand)(const Args&, const void* attrs) = nullptr;  // composite: a formula over ops
   void (*vjp)(VjpCx&, const void* attrs) = nullptr;
   void (*value)(ValueCx&, const void* attrs) = nullptr;
@@ -104,7 +106,7 @@ struct AttrsOf {
   using type = NoAttrs;
 };
 template <class T>
-  requires requires { typename T::Attrs; }
+requires requires { typename T::Attrs; }
 struct AttrsOf<T> {
   using type = typename T::Attrs;
 };
@@ -123,17 +125,17 @@ constexpr Op make_op() {
   op.saved = parse_names(T::info.saved);
   op.attrs = &kAttrsInfo<A>;
   op.type = [](TypeCx& cx, const void* a) { T::type(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(EvalCx& cx, const A& a) { T::eval(cx, a); })
+  if constexpr (requires(EvalCx & cx, const A& a) { T::eval(cx, a); })
     op.eval = [](EvalCx& cx, const void* a) { T::eval(cx, *static_cast<const A*>(a)); };
   if constexpr (requires(const Args& x, const A& a) { T::expand(x, a); })
     op.expand = [](const Args& x, const void* a) {
       return as_values(T::expand(x, *static_cast<const A*>(a)));
     };
-  if constexpr (requires(VjpCx& cx, const A& a) { T::vjp(cx, a); })
+  if constexpr (requires(VjpCx & cx, const A& a) { T::vjp(cx, a); })
     op.vjp = [](VjpCx& cx, const void* a) { T::vjp(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(ValueCx& cx, const A& a) { T::value(cx, a); })
+  if constexpr (requires(ValueCx & cx, const A& a) { T::value(cx, a); })
     op.value = [](ValueCx& cx, const void* a) { T::value(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(Samples& s) { T::samples(s); }) op.samples = T::samples;
+  if constexpr (requires(Samples & s) { T::samples(s); }) op.samples = T::samples;
   if constexpr (requires(const Graph& g, const Node& n) { T::flops(g, n); }) op.flops = T::flops;
   return op;
 }

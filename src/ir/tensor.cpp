@@ -148,7 +148,9 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> shape)
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape, std::shared_ptr<Storage> storage,
                size_t byte_offset)
-    : dtype_(dtype), shape_(std::move(shape)), storage_(std::move(storage)),
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      storage_(std::move(storage)),
       byte_offset_(byte_offset) {
   const size_t size = tensor_bytes(dtype_, shape_);
   CHECK_USER(byte_offset_ <= storage_->bytes && size <= storage_->bytes - byte_offset_,

@@ -1,4 +1,5 @@
-// A tensor in memory: shared storage, element type, sizes, strides. Used for constants, weights, inputs, outputs.
+// A tensor in memory: shared storage, element type, sizes, strides. Used for constants, weights,
+// inputs, outputs.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace lamella {
 
 enum class MemorySpace : uint8_t { host, mlx, cuda };
 
-// Bytes with an owner. `file` and `offset` name where mapped bytes came from: that is a constant's identity.
+// Bytes with an owner. `file` and `offset` name where mapped bytes came from: that is a constant's
+// identity.
 struct Storage {
   std::byte* data = nullptr;
   size_t bytes = 0;
@@ -35,7 +37,8 @@ struct Storage {
 class Tensor {
  public:
   Tensor() = default;
-  // Zero-filled, contiguous, aligned to 64 bytes. Sizes are not negative. DeviceError when memory runs out.
+  // Zero-filled, contiguous, aligned to 64 bytes. Sizes are not negative. DeviceError when memory
+  // runs out.
   Tensor(DType dtype, std::vector<int64_t> shape);
   // A view of `storage`, contiguous from `byte_offset`. UserError when it does not fit.
   Tensor(DType dtype, std::vector<int64_t> shape, std::shared_ptr<Storage> storage,
@@ -69,7 +72,8 @@ class Tensor {
   }
 
   // The same storage seen with other strides (in elements) and offset (in bytes).
-  Tensor strided(std::vector<int64_t> shape, std::vector<int64_t> strides, size_t byte_offset) const;
+  Tensor strided(std::vector<int64_t> shape, std::vector<int64_t> strides,
+                 size_t byte_offset) const;
   // Row-major copy when strided, else this.
   Tensor contiguous() const;
   Tensor clone() const;
@@ -93,7 +97,8 @@ class Tensor {
 // Bytes of a contiguous tensor; UserError on overflow or a negative size.
 size_t tensor_bytes(DType dtype, std::span<const int64_t> shape);
 
-// Conversion of single elements, by element type: how every reader and writer of plain bytes converts.
+// Conversion of single elements, by element type: how every reader and writer of plain bytes
+// converts.
 double load_double(DType dtype, const std::byte* at);
 int64_t load_int(DType dtype, const std::byte* at);
 void store_double(DType dtype, std::byte* at, double value);  // floats round to nearest even

@@ -63,7 +63,8 @@ Dim Type::bytes() const {
     const Dim blocks = rows * ceildiv(shape.last(), f->block);
     if (f->n_planes == 1) return blocks * f->planes[0].block_bytes;
     Dim sum = 0;
-    for (int i = 0; i < f->n_planes; ++i) sum = sum + round_up(blocks * f->planes[i].block_bytes, 64);
+    for (int i = 0; i < f->n_planes; ++i)
+      sum = sum + round_up(blocks * f->planes[i].block_bytes, 64);
     return sum;
   }
   const int64_t bits = dtype.info().bits;
@@ -72,10 +73,14 @@ Dim Type::bytes() const {
 
 std::string Type::text() const {
   switch (kind) {
-    case ValueKind::tensor: return std::string(dtype.name()) + shape.text() + layout.text();
-    case ValueKind::sequence: return "seq(" + element->text() + ")";
-    case ValueKind::optional: return "optional(" + element->text() + ")";
-    case ValueKind::map: return "map(" + std::string(dtype.name()) + ", " + element->text() + ")";
+    case ValueKind::tensor:
+      return std::string(dtype.name()) + shape.text() + layout.text();
+    case ValueKind::sequence:
+      return "seq(" + element->text() + ")";
+    case ValueKind::optional:
+      return "optional(" + element->text() + ")";
+    case ValueKind::map:
+      return "map(" + std::string(dtype.name()) + ", " + element->text() + ")";
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// The type of a value: element type, exact sizes, layout; or a sequence, optional or map of tensors.
+// The type of a value: element type, exact sizes, layout; or a sequence, optional or map of
+// tensors.
 #pragma once
 
 #include <initializer_list>
@@ -63,7 +64,8 @@ struct Type {
 
   bool is_tensor() const { return kind == ValueKind::tensor; }
   size_t rank() const { return shape.rank(); }
-  // Bytes of a contiguous tensor: planes of an encoding start at multiples of 64. UserError for strings.
+  // Bytes of a contiguous tensor: planes of an encoding start at multiples of 64. UserError for
+  // strings.
   Dim bytes() const;
   std::string text() const;  // "f32[tokens, 64]"
   bool operator==(const Type& other) const;

@@ -11,8 +11,8 @@ constexpr int64_t kMaxContext = int64_t{1} << 24;
 
 int64_t wanted_context(const ModelInfo& info, const EngineOptions& options) {
   const int64_t context = options.context > 0 ? options.context : info.context;
-  CHECK_USER(options.context >= 0 && context >= 1 && context <= kMaxContext, "context: bad size; got ", context,
-             "; want 1 to ", kMaxContext);
+  CHECK_USER(options.context >= 0 && context >= 1 && context <= kMaxContext,
+             "context: bad size; got ", context, "; want 1 to ", kMaxContext);
   return context;
 }
 
@@ -30,7 +30,8 @@ Tensor ints(const std::vector<int32_t>& values, std::vector<int64_t> shape) {
 Sequence::~Sequence() { truncate(0); }
 
 void Sequence::truncate(int64_t length) {
-  CHECK_USER(length >= 0 && length <= length_, "sequence: cannot cut to ", length, " of ", length_, " positions");
+  CHECK_USER(length >= 0 && length <= length_, "sequence: cannot cut to ", length, " of ", length_,
+             " positions");
   std::lock_guard lock(engine_.mutex_);
   length_ = length;
   const size_t keep = static_cast<size_t>((length + engine_.page_ - 1) / engine_.page_);
@@ -42,8 +43,11 @@ void Sequence::truncate(int64_t length) {
 
 Engine::Engine(Model model, std::shared_ptr<const Weights> weights, const Backend& backend,
                const EngineOptions& options)
-    : info_(model.info), weights_(std::move(weights)), page_(page_size(model.graph)),
-      context_(wanted_context(info_, options)), max_pages_((context_ + page_ - 1) / page_),
+    : info_(model.info),
+      weights_(std::move(weights)),
+      page_(page_size(model.graph)),
+      context_(wanted_context(info_, options)),
+      max_pages_((context_ + page_ - 1) / page_),
       pool_(model.graph, max_pages_ * std::max<int64_t>(options.max_sequences, 1)) {
   for (Phase phase : {Phase::bulk, Phase::decode}) {
     const size_t i = static_cast<size_t>(phase);
@@ -59,15 +63,16 @@ int64_t Engine::arena_bytes() const {
 void Engine::check_item(const StepItem& item) const {
   CHECK_USER(!item.tokens.empty(), "step: no tokens; want at least one");
   const int64_t total = item.sequence->length_ + static_cast<int64_t>(item.tokens.size());
-  CHECK_USER(total <= context_, "context: too many tokens; got ", total, "; want at most ", context_,
-             "; hint: a larger --ctx");
+  CHECK_USER(total <= context_, "context: too many tokens; got ", total, "; want at most ",
+             context_, "; hint: a larger --ctx");
   for (int32_t t : item.tokens)
-    CHECK_USER(t >= 0 && t < info_.vocabulary, "step: token outside the vocabulary; got ", t, "; want 0 to ",
-               info_.vocabulary - 1);
+    CHECK_USER(t >= 0 && t < info_.vocabulary, "step: token outside the vocabulary; got ", t,
+               "; want 0 to ", info_.vocabulary - 1);
 }
 
 void Engine::reserve_pages(Sequence& sequence, int64_t length) {
-  while (static_cast<int64_t>(sequence.pages_.size()) * page_ < length) sequence.pages_.push_back(pool_.take());
+  while (static_cast<int64_t>(sequence.pages_.size()) * page_ < length)
+    sequence.pages_.push_back(pool_.take());
 }
 
 Tensor Engine::step(std::span<const StepItem> items, Phase phase) {
@@ -95,12 +100,16 @@ Tensor Engine::step(std::span<const StepItem> items, Phase phase) {
     kv_len.push_back(static_cast<int32_t>(total));
   }
   const int64_t n = static_cast<int64_t>(tokens.size()), n_rows = static_cast<int64_t>(rows.size());
-  const Tensor inputs[] = {ints(tokens, {n}),       ints(positions, {n}),
-                           ints(q_start, {n_seqs + 1}), ints(kv_len, {n_seqs}),
-                           ints(table, {n_seqs, max_pages_}), ints(rows, {n_rows})};
+  const Tensor inputs[] = {ints(tokens, {n}),
+                           ints(positions, {n}),
+                           ints(q_start, {n_seqs + 1}),
+                           ints(kv_len, {n_seqs}),
+                           ints(table, {n_seqs, max_pages_}),
+                           ints(rows, {n_rows})};
   Tensor logits[1];
   executions_[static_cast<size_t>(phase)]->run(inputs, pool_.states(), logits);
-  for (const StepItem& item : items) item.sequence->length_ += static_cast<int64_t>(item.tokens.size());
+  for (const StepItem& item : items)
+    item.sequence->length_ += static_cast<int64_t>(item.tokens.size());
   return logits[0];
 }
 

@@ -36,7 +36,7 @@ class Sequence {
 };
 
 struct EngineOptions {
-  int64_t context = 0;      // positions a sequence may have; 0: what the model was trained for
+  int64_t context = 0;        // positions a sequence may have; 0: what the model was trained for
   int64_t max_sequences = 1;  // room for this many sequences of that length
   bool exact = false;
 };
@@ -53,11 +53,13 @@ struct StepItem {
 class Engine {
  public:
   // Compiles the model for both phases over one set of weights. `backend` must outlive the engine.
-  Engine(Model model, std::shared_ptr<const Weights> weights, const Backend& backend, const EngineOptions& options);
+  Engine(Model model, std::shared_ptr<const Weights> weights, const Backend& backend,
+         const EngineOptions& options);
 
-  // Appends each item's tokens to its sequence and returns logits f32[rows, vocabulary], item by item. Items of one
-  // step run together in the given phase. A failed step leaves the sequences as they were. UserError: a token outside
-  // the vocabulary, no tokens, or more than the context holds.
+  // Appends each item's tokens to its sequence and returns logits f32[rows, vocabulary], item by
+  // item. Items of one step run together in the given phase. A failed step leaves the sequences as
+  // they were. UserError: a token outside the vocabulary, no tokens, or more than the context
+  // holds.
   Tensor step(std::span<const StepItem> items, Phase phase);
 
   const ModelInfo& info() const { return info_; }

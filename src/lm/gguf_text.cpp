@@ -10,10 +10,10 @@ struct SpecialId {
   int32_t Vocabulary::*id;
 };
 constexpr SpecialId kSpecialIds[] = {
-    {"bos_token_id", &Vocabulary::bos},       {"eos_token_id", &Vocabulary::eos},
-    {"eot_token_id", &Vocabulary::eot},       {"eom_token_id", &Vocabulary::eom},
-    {"unknown_token_id", &Vocabulary::unk},   {"seperator_token_id", &Vocabulary::sep},
-    {"padding_token_id", &Vocabulary::pad},   {"mask_token_id", &Vocabulary::mask},
+    {"bos_token_id", &Vocabulary::bos},     {"eos_token_id", &Vocabulary::eos},
+    {"eot_token_id", &Vocabulary::eot},     {"eom_token_id", &Vocabulary::eom},
+    {"unknown_token_id", &Vocabulary::unk}, {"seperator_token_id", &Vocabulary::sep},
+    {"padding_token_id", &Vocabulary::pad}, {"mask_token_id", &Vocabulary::mask},
 };
 
 struct Flag {

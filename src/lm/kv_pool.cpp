@@ -12,7 +12,8 @@ namespace {
 // Zero pages that the system hands out as they are touched.
 Tensor reserve(DType dtype, std::vector<int64_t> shape) {
   const size_t bytes = std::max<size_t>(tensor_bytes(dtype, shape), 1);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw DeviceError(str("kv: cannot reserve ", bytes, " bytes; hint: a smaller --ctx"));
   auto storage = std::make_shared<Storage>();
@@ -37,7 +38,8 @@ KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
 }
 
 int32_t KvPool::take() {
-  if (free_.empty()) throw DeviceError(str("kv: all ", n_pages_, " pages are in use; hint: a larger --ctx"));
+  if (free_.empty())
+    throw DeviceError(str("kv: all ", n_pages_, " pages are in use; hint: a larger --ctx"));
   const int32_t page = free_.back();
   free_.pop_back();
   return page;

@@ -12,8 +12,8 @@ namespace lamella {
 
 class KvPool {
  public:
-  // Room for n_pages pages in every state of the graph. Memory is reserved, and taken from the system page by page
-  // as it is first written. DeviceError says how much was wanted.
+  // Room for n_pages pages in every state of the graph. Memory is reserved, and taken from the
+  // system page by page as it is first written. DeviceError says how much was wanted.
   KvPool(const Graph& graph, int64_t n_pages);
 
   // A free page; DeviceError when there is none.

@@ -1,8 +1,10 @@
 // From a checkpoint to a graph: one builder an architecture, written with ops only.
 //
 // Every causal model has this interface, for any number of sequences of any lengths in one step:
-//   inputs   tokens i32[tokens], positions i32[tokens], q_start i32[seqs + 1], kv_len i32[seqs] (with the step's own
-//            tokens), page_table i32[seqs, max_pages], rows i32[rows] (of the tokens, those whose logits are wanted)
+//   inputs   tokens i32[tokens], positions i32[tokens], q_start i32[seqs + 1], kv_len i32[seqs]
+//   (with the step's own
+//            tokens), page_table i32[seqs, max_pages], rows i32[rows] (of the tokens, those whose
+//            logits are wanted)
 //   states   "k.<layer>", "v.<layer>": pages [pages, page, kv_heads, head_dim] in the KV type
 //   output   logits f32[rows, vocabulary]
 #pragma once
@@ -44,8 +46,8 @@ struct Architecture {
 // The architectures that can be built, in order of their names.
 std::span<const Architecture> architectures();
 
-// Builds the checkpoint's architecture. UserError: an unknown architecture (with the near name), missing or
-// contradicting metadata, missing tensors or tensors of the wrong size.
+// Builds the checkpoint's architecture. UserError: an unknown architecture (with the near name),
+// missing or contradicting metadata, missing tensors or tensors of the wrong size.
 Model build_model(const Checkpoint& checkpoint, const BuildOptions& options = {});
 
 }  // namespace lamella

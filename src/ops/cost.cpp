@@ -1,4 +1,5 @@
-// Bytes follow from the types. An op whose work is more than its elements says so by a `flops` rule.
+// Bytes follow from the types. An op whose work is more than its elements says so by a `flops`
+// rule.
 #include "lamella/ops/cost.h"
 
 #include "lamella/base/error.h"
@@ -16,7 +17,8 @@ Cost cost_of(const Graph& graph, uint32_t node, const DimBinding& binding) {
     }
   };
   for (ValueId id : n.inputs)
-    if (!id.absent() && !graph.type(id).dtype.is_string()) cost.bytes += number(graph.type(id).bytes());
+    if (!id.absent() && !graph.type(id).dtype.is_string())
+      cost.bytes += number(graph.type(id).bytes());
   for (const Type& t : n.outputs) {
     if (t.dtype.is_string()) continue;
     cost.bytes += number(t.bytes());

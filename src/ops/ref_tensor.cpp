@@ -41,17 +41,22 @@ void encode_rows(const quant::Format& format, int64_t n_rows, int64_t k,
 
 RefTensor::RefTensor(DType d, std::vector<int64_t> sizes) : dtype(d), shape(std::move(sizes)) {
   const size_t n = static_cast<size_t>(count(shape));
-  if (holds_floats()) f.assign(n, 0.0);
-  else if (dtype.is_string()) s.assign(n, {});
-  else i.assign(n, 0);
+  if (holds_floats())
+    f.assign(n, 0.0);
+  else if (dtype.is_string())
+    s.assign(n, {});
+  else
+    i.assign(n, 0);
 }
 
 RefTensor RefTensor::from(const Tensor& tensor) {
   RefTensor r;
   r.dtype = tensor.dtype();
   r.shape = tensor.shape();
-  if (r.holds_floats()) r.f = tensor.to_doubles();
-  else r.i = tensor.to_ints();
+  if (r.holds_floats())
+    r.f = tensor.to_doubles();
+  else
+    r.i = tensor.to_ints();
   return r;
 }
 

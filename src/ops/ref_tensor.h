@@ -1,4 +1,5 @@
-// A tensor of the reference meaning: floats as f64, integers and bools as i64, whatever the element type says.
+// A tensor of the reference meaning: floats as f64, integers and bools as i64, whatever the element
+// type says.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct RefTensor {
   size_t rank() const { return shape.size(); }
   // Element at as a number of either kind.
   double number(int64_t at) const {
-    return holds_floats() ? f[static_cast<size_t>(at)] : static_cast<double>(i[static_cast<size_t>(at)]);
+    return holds_floats() ? f[static_cast<size_t>(at)]
+                          : static_cast<double>(i[static_cast<size_t>(at)]);
   }
   // Rounded (floats) or wrapped (integers) to the element type; block formats are encoded.
   Tensor to_tensor() const;
@@ -37,14 +39,16 @@ struct RefTensor {
 int64_t wrap_int(DType dtype, int64_t value);
 // The nearest value of a float type, as f64.
 double round_float(DType dtype, double value);
-// The values that `format` gives back for rows of k values, each row encoded alone. UserError where the format
-// has no encoder.
-std::vector<double> encode_decode(const quant::Format& format, int64_t k, const std::vector<double>& values);
+// The values that `format` gives back for rows of k values, each row encoded alone. UserError where
+// the format has no encoder.
+std::vector<double> encode_decode(const quant::Format& format, int64_t k,
+                                  const std::vector<double>& values);
 
 // Row-major strides of a shape, in elements.
 std::vector<int64_t> strides_of(const std::vector<int64_t>& shape);
 
-// Walks an index over `shape`, row-major: for (Index at(shape); !at.done(); at.next()) ... at[axis].
+// Walks an index over `shape`, row-major: for (Index at(shape); !at.done(); at.next()) ...
+// at[axis].
 class Index {
  public:
   explicit Index(const std::vector<int64_t>& shape) : shape_(shape), at_(shape.size(), 0) {
@@ -62,7 +66,8 @@ class Index {
   }
   int64_t operator[](size_t axis) const { return at_[axis]; }
   size_t flat() const { return flat_; }
-  // Offset of this index in a tensor of shape `other` that broadcasts to the walked shape (aligned at the end).
+  // Offset of this index in a tensor of shape `other` that broadcasts to the walked shape (aligned
+  // at the end).
   int64_t broadcast_offset(const std::vector<int64_t>& other) const;
   // Offset with these strides.
   int64_t offset(const std::vector<int64_t>& strides) const {

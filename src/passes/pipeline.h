@@ -1,4 +1,5 @@
-// The pipeline: a list of passes, each Graph -> Graph, that reads as a table. Any stage can be dumped as text.
+// The pipeline: a list of passes, each Graph -> Graph, that reads as a table. Any stage can be
+// dumped as text.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 
 namespace lamella {
 
-// Work that depends only on parameters: run once a Weights set, not once a step. Its outputs are parameters of
-// the main graph, of the same names.
+// Work that depends only on parameters: run once a Weights set, not once a step. Its outputs are
+// parameters of the main graph, of the same names.
 struct Hoisted {
   Graph graph;
   bool empty() const { return graph.outputs().empty(); }

@@ -1,4 +1,5 @@
-// What passes may know of a back end: which nodes it runs as they are, and how it wants their operands. A value.
+// What passes may know of a back end: which nodes it runs as they are, and how it wants their
+// operands. A value.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,8 @@
 
 namespace lamella {
 
-// Arithmetic may differ between the two within an op's bound, never by the number of rows or threads.
+// Arithmetic may differ between the two within an op's bound, never by the number of rows or
+// threads.
 enum class Phase : int { bulk, decode };
 template <>
 struct EnumNames<Phase> {

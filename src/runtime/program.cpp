@@ -15,7 +15,8 @@ std::shared_ptr<const Program> compile(const Graph& graph, const Backend& backen
   program->options_ = options;
   program->backend_name_ = backend.name();
   program->key_ = hash_mix(lowered.prologue.graph.hash(), hash_of(backend.name()));
-  if (!lowered.prologue.empty()) program->prologue_ = compile(lowered.prologue.graph, backend, options);
+  if (!lowered.prologue.empty())
+    program->prologue_ = compile(lowered.prologue.graph, backend, options);
   program->executable_ = backend.build(std::move(lowered.graph), options);
   return program;
 }
@@ -41,7 +42,8 @@ std::vector<Tensor> Program::parameters(const Weights& weights) const {
   TensorMap hoisted;
   if (prologue_) {
     std::vector<std::string> names;
-    for (ValueId id : prologue_->graph().parameters()) names.push_back(prologue_->graph().input_name(id));
+    for (ValueId id : prologue_->graph().parameters())
+      names.push_back(prologue_->graph().input_name(id));
     const auto results = weights.hoisted(key_, names, [&] {
       std::vector<Tensor> tensors(prologue_->graph().outputs().size());
       Execution(prologue_, weights).run({}, {}, tensors);
@@ -67,13 +69,15 @@ std::vector<Tensor> Program::parameters(const Weights& weights) const {
 TensorMap Program::run(const TensorMap& inputs, const Weights& weights, TensorMap* states) const {
   const Graph& g = graph();
   std::vector<Tensor> in, state;
-  auto find = [](const TensorMap* map, const std::string& name, std::string_view kind, const Type& type) {
+  auto find = [](const TensorMap* map, const std::string& name, std::string_view kind,
+                 const Type& type) {
     auto it = map ? map->find(name) : TensorMap::const_iterator{};
     CHECK_USER(map && it != map->end(), "run: ", kind, " '", name, "' was not given; want ", type);
     return it->second;
   };
   for (ValueId id : g.inputs()) in.push_back(find(&inputs, g.input_name(id), "input", g.type(id)));
-  for (const StateSlot& s : g.states()) state.push_back(find(states, s.name, "state", g.type(s.in)));
+  for (const StateSlot& s : g.states())
+    state.push_back(find(states, s.name, "state", g.type(s.in)));
   std::vector<Tensor> out(g.outputs().size());
   Execution(shared_from_this(), weights).run(in, state, out);
   TensorMap result;
@@ -83,14 +87,16 @@ TensorMap Program::run(const TensorMap& inputs, const Weights& weights, TensorMa
 }
 
 Execution::Execution(std::shared_ptr<const Program> program, const Weights& weights)
-    : program_(std::move(program)), frame_(program_->take_frame()),
+    : program_(std::move(program)),
+      frame_(program_->take_frame()),
       parameters_(program_->parameters(weights)) {}
 
 Execution::~Execution() {
   if (frame_) program_->give_frame(std::move(frame_));
 }
 
-void Execution::run(std::span<const Tensor> inputs, std::span<Tensor> states, std::span<Tensor> outputs) {
+void Execution::run(std::span<const Tensor> inputs, std::span<Tensor> states,
+                    std::span<Tensor> outputs) {
   dense_inputs_.clear();
   for (const Tensor& t : inputs) dense_inputs_.push_back(t.empty_handle() ? t : t.contiguous());
   frame_->run({dense_inputs_, parameters_, states, outputs});

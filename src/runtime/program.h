@@ -1,4 +1,5 @@
-// compile: Graph -> Program. A Program is immutable and shared by threads; an Execution is one run's place to work.
+// compile: Graph -> Program. A Program is immutable and shared by threads; an Execution is one
+// run's place to work.
 #pragma once
 
 #include <future>
@@ -20,18 +21,22 @@ using TensorMap = std::map<std::string, Tensor, std::less<>>;
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
-  // The graph as optimised for the back end; inputs, parameters, states and outputs keep names and order.
+  // The graph as optimised for the back end; inputs, parameters, states and outputs keep names and
+  // order.
   const Graph& graph() const { return executable_->graph(); }
   const std::vector<StageTime>& stage_times() const { return stage_times_; }
   const CompileOptions& options() const { return options_; }
   const std::string& backend_name() const { return backend_name_; }
-  std::vector<NodeReport> report(const DimBinding& binding) const { return executable_->report(binding); }
+  std::vector<NodeReport> report(const DimBinding& binding) const {
+    return executable_->report(binding);
+  }
   MemoryEstimate estimate_memory(const DimBinding& binding) const {
     return executable_->estimate_memory(binding);
   }
 
   // Inputs (and states, updated in place) by name. Outputs by name.
-  TensorMap run(const TensorMap& inputs, const Weights& weights = {}, TensorMap* states = nullptr) const;
+  TensorMap run(const TensorMap& inputs, const Weights& weights = {},
+                TensorMap* states = nullptr) const;
 
  private:
   friend class Execution;
@@ -67,7 +72,8 @@ class Event {
   std::shared_future<void> done_;
 };
 
-// A frame taken from the program's free list, with the parameters of one Weights set; given back at the end.
+// A frame taken from the program's free list, with the parameters of one Weights set; given back at
+// the end.
 class Execution {
  public:
   Execution(std::shared_ptr<const Program> program, const Weights& weights);
@@ -75,8 +81,9 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  // In the graph's order. Outputs that hold a tensor are written in place. States are updated; a run that fails
-  // leaves them as they were (rows that an in-place update appended lie beyond the length that the caller keeps).
+  // In the graph's order. Outputs that hold a tensor are written in place. States are updated; a
+  // run that fails leaves them as they were (rows that an in-place update appended lie beyond the
+  // length that the caller keeps).
   void run(std::span<const Tensor> inputs, std::span<Tensor> states, std::span<Tensor> outputs);
   // The same in the background; the spans' tensors must live until the event is waited for.
   Event start(std::span<const Tensor> inputs, std::span<Tensor> states, std::span<Tensor> outputs);

@@ -52,7 +52,8 @@ std::vector<Tensor> Weights::hoisted(uint64_t key, const std::vector<std::string
     auto it = hoisted_.find(key);
     if (it != hoisted_.end() && it->second.versions == versions) return it->second.tensors;
   }
-  // Made without the lock: `make` reads weights. Two threads may both make it; the values are the same.
+  // Made without the lock: `make` reads weights. Two threads may both make it; the values are the
+  // same.
   std::vector<Tensor> tensors = make();
   std::lock_guard lock(mutex_);
   hoisted_[key] = {std::move(versions), tensors};

@@ -1,5 +1,5 @@
-// A set of named weights with versions, and what was computed from them once (hoisted work), shared by all programs
-// that use the set.
+// A set of named weights with versions, and what was computed from them once (hoisted work), shared
+// by all programs that use the set.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace lamella {
 
 class Weights {
  public:
-  // Sets or replaces a weight; its version goes up, and what was hoisted from it is made anew when next asked for.
+  // Sets or replaces a weight; its version goes up, and what was hoisted from it is made anew when
+  // next asked for.
   void set(std::string name, Tensor tensor);
   // Null when there is none of that name.
   const Tensor* find(std::string_view name) const;
@@ -27,7 +28,8 @@ class Weights {
   int64_t bytes() const;
   int64_t hoisted_bytes() const;
 
-  // The results that `make` computes from the weights `names`, kept under `key` until one of them changes.
+  // The results that `make` computes from the weights `names`, kept under `key` until one of them
+  // changes.
   std::vector<Tensor> hoisted(uint64_t key, const std::vector<std::string>& names,
                               const std::function<std::vector<Tensor>()>& make) const;
 

@@ -56,11 +56,16 @@ class PlannedExecutable final : public Executable {
  private:
   static std::string row_name(const Step& step) {
     switch (step.kind) {
-      case StepKind::row: return std::string(step.row->name);
-      case StepKind::copy: return "copy";
-      case StepKind::sizes: return "sizes";
-      case StepKind::reference: return "reference";
-      case StepKind::control: return "control";
+      case StepKind::row:
+        return std::string(step.row->name);
+      case StepKind::copy:
+        return "copy";
+      case StepKind::sizes:
+        return "sizes";
+      case StepKind::reference:
+        return "reference";
+      case StepKind::control:
+        return "control";
     }
     return "";
   }

@@ -71,9 +71,9 @@ class FrameState final : public Frame {
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<std::byte, ArenaFree>> arenas_;  // one a segment
   std::vector<int64_t> arena_sizes_;
-  std::vector<std::byte*> externals_;               // by value: address of inputs, parameters, outputs, ...
+  std::vector<std::byte*> externals_;  // by value: address of inputs, parameters, outputs, ...
   std::vector<Tensor> dynamic_, next_states_, made_outputs_;
-  std::vector<std::vector<Operand>> operands_;      // by step
+  std::vector<std::vector<Operand>> operands_;  // by step
   std::vector<int64_t> workspace_bytes_;
   std::unique_ptr<std::byte, ArenaFree> workspace_;
   int64_t workspace_capacity_ = 0;

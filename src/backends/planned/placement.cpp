@@ -14,7 +14,8 @@ constexpr int64_t kAlign = 64;
 // Free gaps of the arena, by offset and by size.
 class Gaps {
  public:
-  // Takes `bytes` from the smallest gap that holds them, else extends the arena (growing a gap at its end).
+  // Takes `bytes` from the smallest gap that holds them, else extends the arena (growing a gap at
+  // its end).
   int64_t take(int64_t bytes) {
     auto fit = by_size_.lower_bound({bytes, -1});
     if (fit != by_size_.end()) {

@@ -13,8 +13,8 @@ struct Lifetime {
   int64_t offset = 0;  // result: a multiple of 64
 };
 
-// Places the buffers so that no two that live at the same time overlap; returns the arena's size. Greedy by start
-// with best fit among free gaps: O(n log n).
+// Places the buffers so that no two that live at the same time overlap; returns the arena's size.
+// Greedy by start with best fit among free gaps: O(n log n).
 int64_t place(std::span<Lifetime> buffers);
 
 }  // namespace lamella::planned

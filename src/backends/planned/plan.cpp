@@ -93,7 +93,8 @@ class Builder {
 
   std::string input_types(const Node& n) const {
     std::string out;
-    for (ValueId id : n.inputs) out += (out.empty() ? "" : ", ") + (id.absent() ? "_" : g_.type(id).text());
+    for (ValueId id : n.inputs)
+      out += (out.empty() ? "" : ", ") + (id.absent() ? "_" : g_.type(id).text());
     return out;
   }
 
@@ -114,9 +115,7 @@ class Builder {
     return static_cast<uint32_t>(plan_.values.size() - 1);
   }
 
-  uint32_t value(ValueId id) const {
-    return id.absent() ? kNone : plan_.value_of[id.node][id.out];
-  }
+  uint32_t value(ValueId id) const { return id.absent() ? kNone : plan_.value_of[id.node][id.out]; }
 
   uint32_t root(uint32_t v) const {
     while (plan_.values[v].home == Home::alias) v = plan_.values[v].base;
@@ -155,7 +154,8 @@ class Builder {
   }
 
   uint32_t new_buffer(uint32_t node, uint32_t out) {
-    const uint32_t v = new_value(node, out, Home::arena, static_cast<uint32_t>(plan_.buffers.size()));
+    const uint32_t v =
+        new_value(node, out, Home::arena, static_cast<uint32_t>(plan_.buffers.size()));
     plan_.buffers.push_back({.value = v, .first = 0, .last = 0, .segment = 0});
     return v;
   }
@@ -269,8 +269,10 @@ class Builder {
     step.binds = dynamic;
     for (uint32_t o = 0; o < n.outputs.size(); ++o) {
       uint32_t v = kNone;
-      if (dynamic) v = new_value(i, o, Home::dynamic, plan_.n_dynamic++);
-      else if (o == 0) v = updated_in_place(i, n, step);
+      if (dynamic)
+        v = new_value(i, o, Home::dynamic, plan_.n_dynamic++);
+      else if (o == 0)
+        v = updated_in_place(i, n, step);
       if (v == kNone) v = new_result(i, o);
       plan_.value_of[i][o] = v;
       step.operands.push_back(v);
@@ -278,8 +280,8 @@ class Builder {
     plan_.steps.push_back(std::move(step));
   }
 
-  // Output 0 as an alias of the input it is an updated copy of, or of one that dies here; kNone where a buffer of
-  // its own is needed.
+  // Output 0 as an alias of the input it is an updated copy of, or of one that dies here; kNone
+  // where a buffer of its own is needed.
   uint32_t updated_in_place(uint32_t i, const Node& n, Step& step) {
     if (!n.op->info.updates.empty()) {
       const uint32_t u = updated_input(*n.op);
@@ -298,7 +300,8 @@ class Builder {
       const uint32_t from = value(n.inputs[k]);
       const ValuePlan& v = plan_.values[from];
       const bool same = v.dtype == out.dtype && g_.type(n.inputs[k]).shape == out.shape;
-      if (!same || v.home != Home::arena || last_read(n.inputs[k], i) > i || reads_twice(n, k)) continue;
+      if (!same || v.home != Home::arena || last_read(n.inputs[k], i) > i || reads_twice(n, k))
+        continue;
       if (is_wanted_output(i, 0)) continue;
       return alias_of(i, from);
     }
@@ -389,7 +392,8 @@ class Builder {
   }
 
   void make_segments() {
-    // The segment in which a value's sizes become known: behind the last step that binds one of its symbols.
+    // The segment in which a value's sizes become known: behind the last step that binds one of its
+    // symbols.
     std::vector<uint32_t> segment_of_node(n_nodes(), 0);
     plan_.segments.emplace_back();
     uint32_t at = 0;
@@ -413,7 +417,8 @@ class Builder {
       for (uint32_t d = 0; d < value.rank; ++d)
         segment.sizes.emplace_back(value.sizes + d, segment.dims.add(t.shape.dims[d]));
       const bool needs_bytes = value.home != Home::alias && value.home != Home::dynamic &&
-                               value.home != Home::constant && t.is_tensor() && !t.dtype.is_string();
+                               value.home != Home::constant && t.is_tensor() &&
+                               !t.dtype.is_string();
       if (needs_bytes) segment.bytes.emplace_back(v, segment.dims.add(t.bytes()));
     }
     for (BufferPlan& b : plan_.buffers) b.segment = plan_.values[b.value].segment;
@@ -440,13 +445,14 @@ class Builder {
 
 }  // namespace
 
-const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node& node, const void* device,
-                      std::string_view force, std::string* why) {
+const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node& node,
+                      const void* device, std::string_view force, std::string* why) {
   const Row* best = nullptr;
   for (const Row& row : rows) {
     if (row.op != node.op) continue;
     const bool accepts = !row.accepts || row.accepts(graph, node, device);
-    if (!accepts && why) *why += (why->empty() ? "" : ", ") + std::string(row.name) + " does not take it";
+    if (!accepts && why)
+      *why += (why->empty() ? "" : ", ") + std::string(row.name) + " does not take it";
     if (!accepts) continue;
     const bool is_forced = !force.empty() && row.name.find(force) != std::string_view::npos;
     if (is_forced) return &row;
@@ -456,8 +462,10 @@ const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node&
   return best;
 }
 
-std::shared_ptr<const Plan> Plan::make(Graph graph, std::string_view backend, std::span<const Row> rows,
-                                       std::shared_ptr<const void> device, const CompileOptions& options) {
+std::shared_ptr<const Plan> Plan::make(Graph graph, std::string_view backend,
+                                       std::span<const Row> rows,
+                                       std::shared_ptr<const void> device,
+                                       const CompileOptions& options) {
   auto plan = std::make_shared<Plan>();
   plan->graph = std::move(graph);
   plan->backend = backend;

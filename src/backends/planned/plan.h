@@ -1,5 +1,5 @@
-// The compile-time half of a planned back end: which row runs which node, which values share which buffer, when each
-// is live, which sizes are known when. Immutable; a Frame is its run-time half.
+// The compile-time half of a planned back end: which row runs which node, which values share which
+// buffer, when each is live, which sizes are known when. Immutable; a Frame is its run-time half.
 #pragma once
 
 #include <memory>
@@ -16,25 +16,26 @@ inline constexpr uint32_t kNone = ~0u;
 
 // Where a value's bytes live.
 enum class Home : uint8_t {
-  unused,     // never read at run time (shape arithmetic that is known)
-  input,      // given by each run; index: among the graph's inputs
-  parameter,  // likewise
-  state,      // the state before the run, possibly updated in place
-  next_state, // what replaces a state after the run
+  unused,      // never read at run time (shape arithmetic that is known)
+  input,       // given by each run; index: among the graph's inputs
+  parameter,   // likewise
+  state,       // the state before the run, possibly updated in place
+  next_state,  // what replaces a state after the run
   constant,
-  output,     // written to the caller's tensor
-  arena,      // index: buffer
-  dynamic,    // allocated when the op has run, since only the data decide the size
-  alias,      // elements of another value
+  output,   // written to the caller's tensor
+  arena,    // index: buffer
+  dynamic,  // allocated when the op has run, since only the data decide the size
+  alias,    // elements of another value
 };
 
 struct ValuePlan {
   Home home = Home::unused;
-  uint32_t index = 0;      // of the input, parameter, state, output, buffer, dynamic slot
-  uint32_t base = kNone;   // alias: the value whose elements these are
+  uint32_t index = 0;     // of the input, parameter, state, output, buffer, dynamic slot
+  uint32_t base = kNone;  // alias: the value whose elements these are
   uint32_t node = 0, out = 0;
   uint32_t rank = 0;
-  uint32_t sizes = 0;      // first of `rank` places in the frame's table of sizes (strides lie parallel)
+  uint32_t sizes =
+      0;  // first of `rank` places in the frame's table of sizes (strides lie parallel)
   uint32_t bytes = kNone;  // place of its size in bytes, for buffers
   uint32_t segment = 0;    // known from this segment on
   bool contiguous = true;
@@ -63,14 +64,16 @@ struct Step {
   const Row* row = nullptr;
   std::shared_ptr<const void> prepared;
   std::vector<uint32_t> operands;  // values: inputs, then outputs; kNone where absent
-  uint32_t pre_copy = kNone;       // the input whose bytes output 0 starts from, when it could not be aliased
-  bool binds = false;              // outputs bind fresh symbols: a new segment begins behind this step
+  uint32_t pre_copy =
+      kNone;           // the input whose bytes output 0 starts from, when it could not be aliased
+  bool binds = false;  // outputs bind fresh symbols: a new segment begins behind this step
   std::vector<std::shared_ptr<const Plan>> bodies;  // control
   std::shared_ptr<const Graph> meaning;             // reference: the node alone
   std::string why;                                  // rows that did not take it
 };
 
-// One size of one value: which place in the table of sizes, which result of the segment's dim program.
+// One size of one value: which place in the table of sizes, which result of the segment's dim
+// program.
 struct Segment {
   uint32_t first_step = 0;
   DimProgram dims;
@@ -83,7 +86,8 @@ struct Segment {
 
 class Plan {
  public:
-  // `rows` outlive the plan; the row without an op is the copy. UserError names op and back end where no row takes a node.
+  // `rows` outlive the plan; the row without an op is the copy. UserError names op and back end
+  // where no row takes a node.
   static std::shared_ptr<const Plan> make(Graph graph, std::string_view backend,
                                           std::span<const Row> rows,
                                           std::shared_ptr<const void> device,
@@ -107,7 +111,7 @@ class Plan {
 };
 
 // The row that takes the node, null when there is none; `why` receives what the others lacked.
-const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node& node, const void* device,
-                      std::string_view force, std::string* why = nullptr);
+const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node& node,
+                      const void* device, std::string_view force, std::string* why = nullptr);
 
 }  // namespace lamella::planned

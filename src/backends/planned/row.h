@@ -1,5 +1,5 @@
-// A row of a planned back end's table: which nodes it takes, and how a step of it is launched. One row is both
-// "supported" and "dispatched".
+// A row of a planned back end's table: which nodes it takes, and how a step of it is launched. One
+// row is both "supported" and "dispatched".
 #pragma once
 
 #include <functional>
@@ -13,7 +13,8 @@
 
 namespace lamella::planned {
 
-// One input or output of a step as the kernel sees it: sizes are bound, strides are in elements (0: broadcast).
+// One input or output of a step as the kernel sees it: sizes are bound, strides are in elements (0:
+// broadcast).
 struct Operand {
   std::byte* data = nullptr;  // null: absent
   const int64_t* shape = nullptr;
@@ -49,10 +50,17 @@ class FrameState;
 // A step being launched.
 class StepCx {
  public:
-  StepCx(const Node& node, std::span<const Operand> operands, const void* prepared, std::byte* workspace,
-         const void* device, FrameState* frame, uint32_t step, size_t n_inputs)
-      : node_(node), operands_(operands), prepared_(prepared), workspace_(workspace), device_(device),
-        frame_(frame), step_(step), n_inputs_(n_inputs) {}
+  StepCx(const Node& node, std::span<const Operand> operands, const void* prepared,
+         std::byte* workspace, const void* device, FrameState* frame, uint32_t step,
+         size_t n_inputs)
+      : node_(node),
+        operands_(operands),
+        prepared_(prepared),
+        workspace_(workspace),
+        device_(device),
+        frame_(frame),
+        step_(step),
+        n_inputs_(n_inputs) {}
 
   bool has(size_t i) const { return i < n_inputs() && !operands_[i].dtype.is_none(); }
   size_t n_inputs() const { return n_inputs_; }
@@ -88,7 +96,8 @@ class StepCx {
   size_t n_inputs_;
 };
 
-// Size in bytes of a step's scratch memory, asked when sizes are bound; operands have sizes but no data.
+// Size in bytes of a step's scratch memory, asked when sizes are bound; operands have sizes but no
+// data.
 using WorkspaceFn = int64_t (*)(const StepCx&);
 
 struct Row {
@@ -98,7 +107,8 @@ struct Row {
   bool (*accepts)(const Graph& graph, const Node& node, const void* device) = nullptr;
   Status (*launch)(const StepCx& step) = nullptr;
   // Compile-time work on the node, kept with the step; null: none.
-  std::shared_ptr<const void> (*prepare)(const Graph& graph, const Node& node, const void* device) = nullptr;
+  std::shared_ptr<const void> (*prepare)(const Graph& graph, const Node& node,
+                                         const void* device) = nullptr;
   WorkspaceFn workspace = nullptr;
   uint32_t strided_inputs = 0;  // bit i: input i may have any strides
   // Bit i: output 0 may share input i's buffer when that input dies here and the sizes are equal.

@@ -51,7 +51,8 @@ class Evaluator {
 
  private:
   void check_pending() {
-    std::erase_if(pending_, [&](const Constraint& c) { return check_constraint(graph_, c, binding_); });
+    std::erase_if(pending_,
+                  [&](const Constraint& c) { return check_constraint(graph_, c, binding_); });
   }
 
   std::vector<RefTensor> evaluate(uint32_t index, const Node& n) {
@@ -62,7 +63,8 @@ class Evaluator {
       for (Dim d : n.attrs.as<Sizes::Attrs>().values) t.i[i++] = lamella::evaluate(d, binding_);
       return {std::move(t)};
     }
-    CHECK_USER(!n.op->has(kStructural), "reference: '", graph_.input_name({index, 0}), "' was not given");
+    CHECK_USER(!n.op->has(kStructural), "reference: '", graph_.input_name({index, 0}),
+               "' was not given");
     std::vector<RefTensor> out = n.op->is_composite() ? expand(n) : primitive(n);
     for (size_t i = 0; i < out.size(); ++i) {
       bind_shape(n.outputs[i], out[i].shape, binding_, graph_.describe(index));
@@ -78,9 +80,10 @@ class Evaluator {
     CHECK_INTERNAL(n.op->eval, n.op->info.name, ": has neither eval nor expand");
     std::vector<const RefTensor*> inputs;
     for (ValueId id : n.inputs) inputs.push_back(id.absent() ? nullptr : &value(id));
-    EvalCx cx(graph_, n, std::move(inputs), binding_, [this](const Graph& g, std::vector<RefTensor> args) {
-      return evaluate_body(g, std::move(args), binding_);
-    });
+    EvalCx cx(graph_, n, std::move(inputs), binding_,
+              [this](const Graph& g, std::vector<RefTensor> args) {
+                return evaluate_body(g, std::move(args), binding_);
+              });
     n.op->eval(cx, n.attrs.data());
     return std::move(cx.outputs);
   }
@@ -113,7 +116,8 @@ class Evaluator {
 
 void bind_shape(const Type& type, const std::vector<int64_t>& shape, DimBinding& binding,
                 const std::string& what) {
-  CHECK_USER(type.rank() == shape.size(), what, ": wrong rank; got ", shape.size(), "; want ", type);
+  CHECK_USER(type.rank() == shape.size(), what, ": wrong rank; got ", shape.size(), "; want ",
+             type);
   for (size_t i = 0; i < shape.size(); ++i) {
     const Dim d = type.shape.dims[i];
     if (!d.is_const() && d.expr()->kind == DimKind::symbol) {
@@ -139,7 +143,8 @@ bool check_constraint(const Graph& graph, const Constraint& c, const DimBinding&
   bool holds = a == b;
   if (c.kind == Constraint::Kind::broadcast) holds = holds || a == 1 || b == 1;
   if (c.kind == Constraint::Kind::at_least) holds = a >= b;
-  CHECK_USER(holds, graph.describe(c.node), ": ", c.what, "; got ", c.a, " = ", a, " and ", c.b, " = ", b);
+  CHECK_USER(holds, graph.describe(c.node), ": ", c.what, "; got ", c.a, " = ", a, " and ", c.b,
+             " = ", b);
   return true;
 }
 
@@ -147,8 +152,8 @@ RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs) {
   Evaluator evaluator(graph, {});
   auto give = [&](ValueId id, std::string_view kind) {
     auto it = inputs.find(graph.input_name(id));
-    CHECK_USER(it != inputs.end(), "run: ", kind, " '", graph.input_name(id), "' was not given; want ",
-               graph.type(id));
+    CHECK_USER(it != inputs.end(), "run: ", kind, " '", graph.input_name(id),
+               "' was not given; want ", graph.type(id));
     CHECK_USER(it->second.dtype == graph.type(id).dtype, "run: ", kind, " '", graph.input_name(id),
                "' has the wrong element type; got ", it->second.dtype, "; want ", graph.type(id));
     evaluator.give(id, it->second);
@@ -166,10 +171,11 @@ RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs) {
 
 std::vector<RefTensor> evaluate_body(const Graph& graph, std::vector<RefTensor> inputs,
                                      const DimBinding& outer) {
-  CHECK_USER(inputs.size() == graph.inputs().size(), "graph '", graph.name(), "': got ", inputs.size(),
-             " inputs; want ", graph.inputs().size());
+  CHECK_USER(inputs.size() == graph.inputs().size(), "graph '", graph.name(), "': got ",
+             inputs.size(), " inputs; want ", graph.inputs().size());
   Evaluator evaluator(graph, outer);
-  for (size_t i = 0; i < inputs.size(); ++i) evaluator.give(graph.inputs()[i], std::move(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    evaluator.give(graph.inputs()[i], std::move(inputs[i]));
   evaluator.run();
   std::vector<RefTensor> out;
   for (const NamedValue& o : graph.outputs()) out.push_back(evaluator.value(o.id));

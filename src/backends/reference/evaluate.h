@@ -1,4 +1,5 @@
-// The meaning of a graph: every op's eval in f64 and i64, composites by their formulas. The oracle, never the product.
+// The meaning of a graph: every op's eval in f64 and i64, composites by their formulas. The oracle,
+// never the product.
 #pragma once
 
 #include <map>
@@ -12,18 +13,19 @@ namespace lamella {
 using RefTensors = std::map<std::string, RefTensor, std::less<>>;
 
 struct RefResult {
-  std::vector<RefTensor> outputs;         // in the graph's order
+  std::vector<RefTensor> outputs;                        // in the graph's order
   std::map<std::string, RefTensor, std::less<>> states;  // the new states
-  DimBinding binding;                     // with the symbols that ops bound as they ran
+  DimBinding binding;  // with the symbols that ops bound as they ran
 };
 
-// Runs `graph`. `inputs` holds inputs, states and parameters by name. Sizes bind symbols; every constraint is
-// checked before anything runs, or as soon as data-dependent symbols are bound. UserError names the node and both
-// values. Nothing is rounded between ops: floats stay f64, except where an op's meaning is rounding (cast, pack).
+// Runs `graph`. `inputs` holds inputs, states and parameters by name. Sizes bind symbols; every
+// constraint is checked before anything runs, or as soon as data-dependent symbols are bound.
+// UserError names the node and both values. Nothing is rounded between ops: floats stay f64, except
+// where an op's meaning is rounding (cast, pack).
 RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs);
 
-// The same with inputs in the graph's order of inputs() (no states, no parameters), under the symbols that `outer`
-// has bound: how control ops run their bodies.
+// The same with inputs in the graph's order of inputs() (no states, no parameters), under the
+// symbols that `outer` has bound: how control ops run their bodies.
 std::vector<RefTensor> evaluate_body(const Graph& graph, std::vector<RefTensor> inputs,
                                      const DimBinding& outer);
 

@@ -12,11 +12,16 @@ Checkpoint::Value scalar_value(const gguf::Value& value) {
   return std::visit(
       [](const auto& x) -> Checkpoint::Value {
         using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, bool>) return x;
-        else if constexpr (std::is_integral_v<T>) return static_cast<int64_t>(x);
-        else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(x);
-        else if constexpr (std::is_same_v<T, std::string_view>) return std::string(x);
-        else return false;  // arrays are handled by array_value
+        if constexpr (std::is_same_v<T, bool>)
+          return x;
+        else if constexpr (std::is_integral_v<T>)
+          return static_cast<int64_t>(x);
+        else if constexpr (std::is_floating_point_v<T>)
+          return static_cast<double>(x);
+        else if constexpr (std::is_same_v<T, std::string_view>)
+          return std::string(x);
+        else
+          return false;  // arrays are handled by array_value
       },
       value);
 }
@@ -51,7 +56,8 @@ Checkpoint load_gguf(const std::string& path, std::vector<std::string>* problems
   for (const gguf::Entry& e : file.metadata()) {
     // The tokenizer's lists are large and have a reader of their own.
     if (e.key.substr(0, 10) == "tokenizer.") continue;
-    const std::string_view key = e.key.substr(0, prefix.size()) == prefix ? e.key.substr(prefix.size()) : e.key;
+    const std::string_view key =
+        e.key.substr(0, prefix.size()) == prefix ? e.key.substr(prefix.size()) : e.key;
     c.metadata[std::string(key)] =
         std::holds_alternative<gguf::Array>(e.value) ? array_value(e.value) : scalar_value(e.value);
   }

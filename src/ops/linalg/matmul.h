@@ -13,12 +13,19 @@ struct EnumNames<Compute> {
 
 struct Matmul {
   static constexpr Info info{
-      .name = "matmul", .inputs = "x, w", .outputs = "y",
-      .doc = "y[..., m, n] = sum over k of x[..., m, k] * w[..., n, k] (transpose_w, the default: weights lie "
-             "as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 serves them all. Either "
-             "operand may be encoded along k; products are exact over the decoded values. Floats accumulate in "
-             "at least f32; integers wrap. The type of y is that of x, f32 where x is encoded.",
-      .ulps = 2, .ulps_per_length = 0.5};
+      .name = "matmul",
+      .inputs = "x, w",
+      .outputs = "y",
+      .doc =
+          "y[..., m, n] = sum over k of x[..., m, k] * w[..., n, k] (transpose_w, the default: "
+          "weights lie "
+          "as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 serves them "
+          "all. Either "
+          "operand may be encoded along k; products are exact over the decoded values. Floats "
+          "accumulate in "
+          "at least f32; integers wrap. The type of y is that of x, f32 where x is encoded.",
+      .ulps = 2,
+      .ulps_per_length = 0.5};
   struct Attrs {
     bool transpose_w = true;
     Compute compute = Compute::exact;
@@ -37,7 +44,8 @@ struct Matmul {
     const bool both_plain = !x.dtype.is_block() && !w.dtype.is_block();
     cx.check(x.dtype == w.dtype || (is_real(x.dtype) && is_real(w.dtype)),
              "operands of different kinds; got ", x, " and ", w);
-    cx.check(is_real(x.dtype) || (both_plain && x.dtype.is_int()), "does not take this type; got ", x);
+    cx.check(is_real(x.dtype) || (both_plain && x.dtype.is_int()), "does not take this type; got ",
+             x);
     const Dim k = a.transpose_w ? w.shape[-1] : w.shape[-2];
     const Dim n = a.transpose_w ? w.shape[-2] : w.shape[-1];
     cx.require_equal(x.shape.last(), k, "inner sizes of x and w");
@@ -66,7 +74,8 @@ struct Matmul {
     if (is_vector) shape.insert(shape.end() - 1, 1);
     const int64_t m = shape[shape.size() - 2], n = shape.back(), k = x.shape.back();
     const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
-    const std::vector<int64_t> xb(x.shape.begin(), x.shape.end() - 2), wb(w.shape.begin(), w.shape.end() - 2);
+    const std::vector<int64_t> xb(x.shape.begin(), x.shape.end() - 2),
+        wb(w.shape.begin(), w.shape.end() - 2);
     const int64_t w_row = a.transpose_w ? k : 1, w_step = a.transpose_w ? 1 : n;
     for (Index at(batch); !at.done(); at.next()) {
       const size_t x0 = static_cast<size_t>(at.broadcast_offset(xb) * m * k);
@@ -74,10 +83,14 @@ struct Matmul {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
           const size_t o = (at.flat() * static_cast<size_t>(m) + static_cast<size_t>(i)) *
-                               static_cast<size_t>(n) + static_cast<size_t>(j);
-          const size_t xr = x0 + static_cast<size_t>(i * k), wr = w0 + static_cast<size_t>(j * w_row);
-          if (y.holds_floats()) y.f[o] = dot(&x.f[xr], &w.f[wr], k, w_step);
-          else y.i[o] = dot_wrapping(&x.i[xr], &w.i[wr], k, w_step);
+                               static_cast<size_t>(n) +
+                           static_cast<size_t>(j);
+          const size_t xr = x0 + static_cast<size_t>(i * k),
+                       wr = w0 + static_cast<size_t>(j * w_row);
+          if (y.holds_floats())
+            y.f[o] = dot(&x.f[xr], &w.f[wr], k, w_step);
+          else
+            y.i[o] = dot_wrapping(&x.i[xr], &w.i[wr], k, w_step);
         }
     }
   }
@@ -88,8 +101,10 @@ struct Matmul {
       for (int64_t m : {1, 3, 65}) {
         s.add({In{.shape = {m, 288}}, In{.shape = {7, 288}, .dtype = w}}, Attrs{}).length = 288;
       }
-    s.add({In{.shape = {5, 320}, .dtype = q8}, In{.shape = {9, 320}, .dtype = q4}}, Attrs{}).length = 320;
-    s.add({In{.shape = {2, 1, 3, 5}}, In{.shape = {4, 5, 7}}}, Attrs{.transpose_w = false}).length = 5;
+    s.add({In{.shape = {5, 320}, .dtype = q8}, In{.shape = {9, 320}, .dtype = q4}}, Attrs{})
+        .length = 320;
+    s.add({In{.shape = {2, 1, 3, 5}}, In{.shape = {4, 5, 7}}}, Attrs{.transpose_w = false}).length =
+        5;
     s.add({In{.shape = {0, 5}}, In{.shape = {7, 5}}}, Attrs{});
     s.add({In{.shape = {3, 0}}, In{.shape = {7, 0}}}, Attrs{});
     s.add({In{.shape = {6}}, In{.shape = {4, 6}}}, Attrs{}).length = 6;
