@@ -6,7 +6,6 @@
 #pragma once
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 
 #include "lamella/base/numeric.h"
@@ -38,13 +37,6 @@ inline int clamp_to_int(float x, int low, int high) {
   return x < static_cast<float>(high) ? static_cast<int>(x) : high;
 }
 
-// Formats that store signs apart say so by `static constexpr bool sign_apart = true`: their
-// reference decoder applies the sign last, which is seen in the sign of a NaN.
-template <class F>
-inline constexpr bool has_sign_apart = requires {
-  F::sign_apart;
-};
-
 // The f32 decode that follows from the integer view.
 template <class F>
 void decode_by_unpack(const BlockPtr& bytes, float* values) {
@@ -54,13 +46,8 @@ void decode_by_unpack(const BlockPtr& bytes, float* values) {
   F::unpack(bytes, codes, scale, min);
   for (int g = 0; g < f.block / f.group; ++g) {
     for (int i = g * f.group; i < (g + 1) * f.group; ++i) {
-      if constexpr (has_sign_apart<F>) {
-        const float magnitude = scale[g] * static_cast<float>(std::abs(codes[i]));
-        values[i] = codes[i] < 0 ? -magnitude : magnitude;
-      } else {
-        const float product = scale[g] * static_cast<float>(codes[i]);
-        values[i] = f.has_min ? product - min[g] : product;
-      }
+      const float product = scale[g] * static_cast<float>(codes[i]);
+      values[i] = f.has_min ? product - min[g] : product;
     }
   }
 }

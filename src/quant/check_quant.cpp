@@ -2,6 +2,8 @@
 #include "lamella/quant/check_quant.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +27,13 @@ struct Reference {
   MappedFile open(const std::string& ending) const { return MappedFile::open(prefix + ending); }
 };
 
+// Equal bits. Two NaNs count as equal: which operand's sign a NaN keeps is the compiler's choice.
+bool same(uint8_t a, uint8_t b) { return a == b; }
+bool same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
 // The first disagreement of two byte arrays as "element I: got X, want Y", or nothing.
 template <class T>
 std::string difference(std::span<const T> got, std::span<const uint8_t> want_bytes) {
@@ -34,9 +43,7 @@ std::string difference(std::span<const T> got, std::span<const uint8_t> want_byt
   for (size_t i = 0; i < got.size(); ++i) {
     T want;
     std::memcpy(&want, want_bytes.data() + i * sizeof(T), sizeof(T));
-    if (std::memcmp(&got[i], &want, sizeof(T)) != 0) {
-      return str("element ", i, ": got ", +got[i], ", want ", +want);
-    }
+    if (!same(got[i], want)) return str("element ", i, ": got ", +got[i], ", want ", +want);
   }
   return {};
 }

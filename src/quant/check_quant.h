@@ -23,8 +23,9 @@ struct QuantReport {
 
 // The folder holds manifest.json and, per format NAME in it, NAME.raw and, where the manifest says
 // so, NAME.enc and NAME.enc_im (encoded rows), each with its .f32 (values); NAME.src.f32 is what
-// NAME.enc encodes. Everything must agree bit for bit: each decode, and the encoding where we have
-// the plain reference method. Throws UserError when the folder or its manifest cannot be read.
+// NAME.enc encodes. Everything must agree bit for bit (any NaN with any NaN): each decode, and the
+// encoding where we have the plain reference method. Throws UserError when the folder or its
+// manifest cannot be read.
 QuantReport check_quant(const std::string& folder);
 
 }  // namespace lamella::quant

@@ -17,7 +17,6 @@ struct IQ2_XS {
                                  .min_code = -43,
                                  .max_code = 43,
                                  .planes = {{{"blocks", 74}}}};
-  static constexpr bool sign_apart = true;
 
   static void unpack(const BlockPtr& bytes, int8_t* codes, float* scale, float*) {
     const float d = load_f16(bytes[0]);

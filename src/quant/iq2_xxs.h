@@ -16,7 +16,6 @@ struct IQ2_XXS {
                                  .min_code = -43,
                                  .max_code = 43,
                                  .planes = {{{"blocks", 66}}}};
-  static constexpr bool sign_apart = true;
 
   static void unpack(const BlockPtr& bytes, int8_t* codes, float* scale, float*) {
     const float d = load_f16(bytes[0]);

@@ -16,7 +16,6 @@ struct IQ3_S {
                                  .min_code = -15,
                                  .max_code = 15,
                                  .planes = {{{"blocks", 110}}}};
-  static constexpr bool sign_apart = true;
 
   static void unpack(const BlockPtr& bytes, int8_t* codes, float* scale, float*) {
     const float d = load_f16(bytes[0]);

@@ -17,7 +17,6 @@ struct IQ3_XXS {
                                  .min_code = -62,
                                  .max_code = 62,
                                  .planes = {{{"blocks", 98}}}};
-  static constexpr bool sign_apart = true;
 
   static void unpack(const BlockPtr& bytes, int8_t* codes, float* scale, float*) {
     const float d = load_f16(bytes[0]);

@@ -16,7 +16,6 @@ struct Q1_0 {
                                  .min_code = -1,
                                  .max_code = 1,
                                  .planes = {{{"blocks", 18}}}};
-  static constexpr bool sign_apart = true;
 
   static void unpack(const BlockPtr& bytes, int8_t* codes, float* scale, float*) {
     scale[0] = load_f16(bytes[0]);
