@@ -53,12 +53,11 @@ Graph GraphRewriter::finish() {
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
   GraphRewriter r(graph);
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i)
+    if (graph.nodes()[i].op->has(kStructural)) r.copy(i);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& n = graph.nodes()[i];
-    if (n.op->has(kStructural)) {
-      r.copy(i);
-      continue;
-    }
+    if (n.op->has(kStructural)) continue;
     const auto scope = r.to().origin(n.origin);
     if (auto values = replace(r, i)) r.set(i, *values);
     else r.copy(i);

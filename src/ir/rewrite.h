@@ -32,7 +32,7 @@ class GraphRewriter {
   std::vector<std::vector<ValueId>> map_;
 };
 
-// Asks `replace` for each non-structural node in order: values take the node's place, nothing copies it. The origin
+// Copies the structural nodes, then asks `replace` for each other node in order: values take the node's place, nothing copies it. The origin
 // of the old node is that of whatever is built for it.
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);

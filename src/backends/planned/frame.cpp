@@ -7,7 +7,7 @@
 
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/views.h"
-#include "lamella/backends/reference/evaluate.h"
+#include "lamella/ops/evaluate.h"
 #include "lamella/base/error.h"
 
 namespace lamella::planned {

@@ -1,5 +1,5 @@
 // Walks the nodes in order; expands a composite into a scratch graph and evaluates that.
-#include "lamella/backends/reference/evaluate.h"
+#include "lamella/ops/evaluate.h"
 
 #include <algorithm>
 
