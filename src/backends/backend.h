@@ -72,6 +72,8 @@ class Backend {
   virtual Target target(const CompileOptions& options) const = 0;
   // `graph` has been through the pipeline for this target. UserError names op and back end where no row takes a node.
   virtual std::shared_ptr<const Executable> build(Graph graph, const CompileOptions& options) const = 0;
+  // Names of the rows that the table has for an op, in order of preference; what `force_row` chooses among.
+  virtual std::vector<std::string> rows(const Op& op) const = 0;
 };
 
 }  // namespace lamella

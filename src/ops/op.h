@@ -143,6 +143,9 @@ struct Sample {
   std::string source;          // literal values: library and version they came from
   int64_t length = 1;          // reduced length, for bounds that grow with it
   bool grad = true;            // used by the gradient check (where the op has a gradient)
+  // Bit i: axis 0 of input i and of every output counts independent rows. Each row alone must then give the same
+  // bits as among the others.
+  uint32_t row_inputs = 0;
 };
 
 inline constexpr DType kFloatTypes[] = {kF32, kF16, kBF16, kF64};
@@ -158,7 +161,7 @@ class Samples {
   // A case of random values. The returned sample may be refined (length, grad).
   template <class A = NoAttrs>
   Sample& add(std::vector<In> inputs, A attrs = {}) {
-    list.push_back(Sample{std::move(inputs), AttrBox(std::move(attrs)), {}, {}, {}, 1, true});
+    list.push_back(Sample{std::move(inputs), AttrBox(std::move(attrs)), {}, {}, {}, 1, true, 0});
     return list.back();
   }
   // A case with literal inputs and outputs from `source`.

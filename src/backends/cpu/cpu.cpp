@@ -74,6 +74,13 @@ class CpuBackend final : public Backend {
                                                         make_device(options), options));
   }
 
+  std::vector<std::string> rows(const Op& op) const override {
+    std::vector<std::string> names;
+    for (const planned::Row& r : cpu::kernel_rows())
+      if (r.op == &op) names.emplace_back(r.name);
+    return names;
+  }
+
  private:
   std::shared_ptr<const cpu::Device> make_device(const CompileOptions& options) const {
     return std::make_shared<const cpu::Device>(cpu::Device{isa_, options.phase, pool_});

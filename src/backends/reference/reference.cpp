@@ -97,6 +97,7 @@ class ReferenceBackend final : public Backend {
   std::shared_ptr<const Executable> build(Graph graph, const CompileOptions&) const override {
     return std::make_shared<ReferenceExecutable>(std::move(graph));
   }
+  std::vector<std::string> rows(const Op&) const override { return {}; }
 };
 
 }  // namespace
