@@ -37,6 +37,8 @@ class LanguageModel {
   // UserError when the file has none.
   const Tokenizer& tokenizer() const;
   const ChatTemplate& chat_template() const;
+  // The conversation as text, ready for the answer; its special tokens are to be parsed.
+  std::string render_chat(const std::vector<Message>& messages) const;
   double load_seconds() const { return load_seconds_; }
   const std::string& path() const { return path_; }
   Backend& backend() { return *backend_; }
