@@ -31,7 +31,7 @@ class Guarded {
   }
   const Tensor& tensor() const { return tensor_; }
   bool guards_hold() const {
-    return std::all_of(memory_.data(), at_, [](std::byte b) { return b == kGuardByte; }) &&
+    return std::all_of(memory_.data(), static_cast<const std::byte*>(at_), [](std::byte b) { return b == kGuardByte; }) &&
            std::all_of(static_cast<const std::byte*>(at_ + size_), memory_.data() + memory_.size(),
                        [](std::byte b) { return b == kGuardByte; });
   }

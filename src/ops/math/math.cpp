@@ -7,6 +7,7 @@
 #include "lamella/ops/math/clamp.h"
 #include "lamella/ops/math/cos.h"
 #include "lamella/ops/math/div.h"
+#include "lamella/ops/math/elementwise_region.h"
 #include "lamella/ops/math/equal.h"
 #include "lamella/ops/math/erf.h"
 #include "lamella/ops/math/exp.h"
