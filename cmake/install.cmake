@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 # The folders whose headers a user may include.
-set(PUBLIC_FOLDERS base quant ir ops autodiff passes frontends models kernels backends runtime text lm)
+set(PUBLIC_FOLDERS base quant ir ops autodiff passes frontends models kernels backends runtime check text lm)
 foreach(folder ${PUBLIC_FOLDERS})
   if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/src/${folder})
     install(DIRECTORY src/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lamella/${folder}
