@@ -1,4 +1,5 @@
-// Copies the graph forward, saving what the rules ask for, then walks it backwards and adds up gradients.
+// Copies the graph forward, saving what the rules ask for, then walks it backwards and adds up
+// gradients.
 #include "lamella/autodiff/grad.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ Graph expand_without_rule(const Graph& graph) {
 
 class Reverse {
  public:
-  Reverse(const Graph& graph, const GradOptions& options) : from_(graph), options_(options), r_(graph) {}
+  Reverse(const Graph& graph, const GradOptions& options)
+      : from_(graph), options_(options), r_(graph) {}
 
   Graph run() {
     find_path();
@@ -43,7 +45,8 @@ class Reverse {
       if (on_path_[i] && !from_.nodes()[i].op->has(kStructural)) step(i);
     const std::vector<Value> results = gradients();
     Graph out = r_.finish();
-    for (size_t i = 0; i < results.size(); ++i) out.output("grad." + wrt_names_[i], {&out, results[i].id});
+    for (size_t i = 0; i < results.size(); ++i)
+      out.output("grad." + wrt_names_[i], {&out, results[i].id});
     return out;
   }
 
@@ -56,7 +59,8 @@ class Reverse {
     for (const NamedValue& o : wanted_outputs()) to_output[o.id.node] = true;
     for (size_t i = 0; i < n; ++i)
       for (ValueId id : from_.nodes()[i].inputs)
-        if (!id.absent() && from_wrt[id.node] && !from_.nodes()[i].op->has(kNoGrad)) from_wrt[i] = true;
+        if (!id.absent() && from_wrt[id.node] && !from_.nodes()[i].op->has(kNoGrad))
+          from_wrt[i] = true;
     for (size_t i = n; i-- > 0;)
       for (ValueId id : from_.nodes()[i].inputs)
         if (!id.absent() && to_output[i]) to_output[id.node] = true;
@@ -69,10 +73,12 @@ class Reverse {
     std::vector<ValueId> ids;
     auto consider = [&](ValueId id, bool is_parameter) {
       const std::string& name = from_.input_name(id);
-      const bool named = std::find(options_.wrt.begin(), options_.wrt.end(), name) != options_.wrt.end();
+      const bool named =
+          std::find(options_.wrt.begin(), options_.wrt.end(), name) != options_.wrt.end();
       const bool all = options_.wrt.empty() && is_parameter && is_differentiable(from_.type(id));
       if (!named && !all) return;
-      CHECK_USER(is_differentiable(from_.type(id)), "grad: '", name, "' is not floating-point; got ", from_.type(id));
+      CHECK_USER(is_differentiable(from_.type(id)), "grad: '", name,
+                 "' is not floating-point; got ", from_.type(id));
       ids.push_back(id);
       wrt_names_.push_back(name);
     };
@@ -81,8 +87,8 @@ class Reverse {
     for (const StateSlot& s : from_.states()) consider(s.in, false);
     for (ValueId id : from_.parameters()) consider(id, true);
     for (const std::string& name : options_.wrt)
-      CHECK_USER(std::find(wrt_names_.begin(), wrt_names_.end(), name) != wrt_names_.end(), "grad: no input or parameter '",
-                 name, "'");
+      CHECK_USER(std::find(wrt_names_.begin(), wrt_names_.end(), name) != wrt_names_.end(),
+                 "grad: no input or parameter '", name, "'");
     wrt_ = ids;
     return ids;
   }
@@ -90,13 +96,15 @@ class Reverse {
   std::vector<NamedValue> wanted_outputs() const {
     std::vector<NamedValue> out;
     for (const NamedValue& o : from_.outputs()) {
-      const bool named = std::find(options_.outputs.begin(), options_.outputs.end(), o.name) != options_.outputs.end();
+      const bool named = std::find(options_.outputs.begin(), options_.outputs.end(), o.name) !=
+                         options_.outputs.end();
       if (named || (options_.outputs.empty() && out.empty())) out.push_back(o);
     }
-    CHECK_USER(out.size() == std::max<size_t>(options_.outputs.size(), 1), "grad: an output to differentiate is not there");
+    CHECK_USER(out.size() == std::max<size_t>(options_.outputs.size(), 1),
+               "grad: an output to differentiate is not there");
     for (const NamedValue& o : out)
-      CHECK_USER(is_differentiable(from_.type(o.id)), "grad: output '", o.name, "' is not floating-point; got ",
-                 from_.type(o.id));
+      CHECK_USER(is_differentiable(from_.type(o.id)), "grad: output '", o.name,
+                 "' is not floating-point; got ", from_.type(o.id));
     return out;
   }
 
@@ -113,7 +121,8 @@ class Reverse {
   void seed() {
     for (const NamedValue& o : wanted_outputs()) {
       const Type& type = from_.type(o.id);
-      const Value one = type.rank() == 0 ? r_.to().scalar(type.dtype, 1) : r_.to().input("seed." + o.name, type);
+      const Value one =
+          type.rank() == 0 ? r_.to().scalar(type.dtype, 1) : r_.to().input("seed." + o.name, type);
       add_to(o.id, one);
     }
   }
@@ -127,7 +136,8 @@ class Reverse {
   void step(uint32_t i) {
     const Node& n = from_.nodes()[i];
     std::vector<Value>& incoming = grads_[i];
-    if (std::all_of(incoming.begin(), incoming.end(), [](const Value& v) { return v.absent(); })) return;
+    if (std::all_of(incoming.begin(), incoming.end(), [](const Value& v) { return v.absent(); }))
+      return;
     CHECK_USER(n.op->vjp, "grad: ", from_.describe(i), " has no gradient");
     const auto scope = r_.to().origin(n.origin);
     incoming.resize(n.outputs.size());
@@ -136,7 +146,8 @@ class Reverse {
     for (uint32_t o = 0; o < n_out; ++o) outputs.push_back(r_.map({i, o}));
     // Saved outputs follow the node's own in the copy.
     const Node& copy = r_.to().nodes()[outputs[0].id.node];
-    for (uint32_t o = n_out; o < copy.outputs.size(); ++o) outputs.push_back({&r_.to(), {outputs[0].id.node, o}});
+    for (uint32_t o = n_out; o < copy.outputs.size(); ++o)
+      outputs.push_back({&r_.to(), {outputs[0].id.node, o}});
     const Node copied = copy;  // the rule appends nodes, which moves them
     VjpCx cx(r_.to(), copied, r_.map(n.inputs), outputs, incoming);
     n.op->vjp(cx, n.attrs.data());

@@ -9,15 +9,16 @@
 namespace lamella {
 
 struct GradOptions {
-  // Outputs to differentiate. A rank-0 float output is seeded with 1, another with an input "seed.<output>" of its
-  // type that the new graph declares. Empty: the first output.
+  // Outputs to differentiate. A rank-0 float output is seeded with 1, another with an input
+  // "seed.<output>" of its type that the new graph declares. Empty: the first output.
   std::vector<std::string> outputs;
   // Inputs, states and parameters to differentiate by. Empty: all floating-point parameters.
   std::vector<std::string> wrt;
 };
 
-// The graph with an output "grad.<name>" more for each name of `wrt`: the gradient of the sum of the seeded outputs,
-// zeros where they do not depend on it. UserError names the op that has no gradient where one is needed.
+// The graph with an output "grad.<name>" more for each name of `wrt`: the gradient of the sum of
+// the seeded outputs, zeros where they do not depend on it. UserError names the op that has no
+// gradient where one is needed.
 Graph grad(const Graph& graph, const GradOptions& options = {});
 
 }  // namespace lamella

@@ -15,9 +15,11 @@ namespace lamella {
 
 struct CompileOptions {
   Phase phase = Phase::bulk;
-  bool exact = false;           // activations stay f32
-  bool allow_fallback = false;  // nodes that no row takes run on the reference, and the report says so
-  std::string force_row = {};   // tests: only rows whose name contains this may run nodes that have such a row
+  bool exact = false;  // activations stay f32
+  bool allow_fallback =
+      false;  // nodes that no row takes run on the reference, and the report says so
+  std::string force_row =
+      {};  // tests: only rows whose name contains this may run nodes that have such a row
 };
 
 // What ran a node, and what it costs at given sizes.
@@ -27,7 +29,7 @@ struct NodeReport {
   std::string why;              // why other rows did not take it
   Type type;
   double flops = 0;
-  double bytes = 0;             // read and written
+  double bytes = 0;  // read and written
 };
 
 // Bytes a run needs besides inputs, outputs and parameters.
@@ -37,8 +39,9 @@ struct MemoryEstimate {
   int64_t state_bytes = 0;
 };
 
-// Tensors of one run, in the graph's order. Outputs that are given (not empty handles) are written in place and
-// must have the right size; the others are made. States are updated in place or replaced.
+// Tensors of one run, in the graph's order. Outputs that are given (not empty handles) are written
+// in place and must have the right size; the others are made. States are updated in place or
+// replaced.
 struct RunArgs {
   std::span<const Tensor> inputs;
   std::span<const Tensor> parameters;
@@ -70,9 +73,12 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual Target target(const CompileOptions& options) const = 0;
-  // `graph` has been through the pipeline for this target. UserError names op and back end where no row takes a node.
-  virtual std::shared_ptr<const Executable> build(Graph graph, const CompileOptions& options) const = 0;
-  // Names of the rows that the table has for an op, in order of preference; what `force_row` chooses among.
+  // `graph` has been through the pipeline for this target. UserError names op and back end where no
+  // row takes a node.
+  virtual std::shared_ptr<const Executable> build(Graph graph,
+                                                  const CompileOptions& options) const = 0;
+  // Names of the rows that the table has for an op, in order of preference; what `force_row`
+  // chooses among.
   virtual std::vector<std::string> rows(const Op& op) const = 0;
 };
 

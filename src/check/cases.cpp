@@ -17,19 +17,22 @@ namespace {
 Tensor random_blocks(DType dtype, const std::vector<int64_t>& shape, std::mt19937_64& rng) {
   const quant::Format& format = *dtype.info().format;
   Tensor t(dtype, shape);
-  const int64_t n_rows = shape.back() == 0 ? 0 : t.numel() / shape.back(), n_blocks = n_rows * format.blocks(shape.back());
+  const int64_t n_rows = shape.back() == 0 ? 0 : t.numel() / shape.back(),
+                n_blocks = n_rows * format.blocks(shape.back());
   std::vector<float> values(static_cast<size_t>(format.block));
   for (int64_t b = 0; b < n_blocks; ++b) {
     quant::MutableBlockPtr to{};
     quant::BlockPtr from{};
     for (int p = 0; p < format.n_planes; ++p) {
-      to[p] = t.as<uint8_t>() + quant::plane_offset(format, p, n_rows, shape.back()) + b * format.planes[p].block_bytes;
+      to[p] = t.as<uint8_t>() + quant::plane_offset(format, p, n_rows, shape.back()) +
+              b * format.planes[p].block_bytes;
       from[p] = to[p];
     }
     bool good = false;
     while (!good) {
       for (int p = 0; p < format.n_planes; ++p)
-        for (int i = 0; i < format.planes[p].block_bytes; ++i) to[p][i] = static_cast<uint8_t>(rng());
+        for (int i = 0; i < format.planes[p].block_bytes; ++i)
+          to[p][i] = static_cast<uint8_t>(rng());
       format.decode(from, values.data());
       good = std::all_of(values.begin(), values.end(), [](float v) { return std::abs(v) < 1e4f; });
     }
@@ -50,7 +53,8 @@ Tensor random_floats(DType dtype, const In& in, std::mt19937_64& rng) {
   RefTensor r(dtype, in.shape);
   std::uniform_real_distribution<double> draw(in.domain.low, in.domain.high);
   for (double& v : r.f) v = draw(rng);
-  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::infinity(),
                                  -std::numeric_limits<double>::infinity()};
   if (in.domain.nonfinite)
     for (size_t i = 0; i < 3 && i < r.f.size(); ++i) r.f[rng() % r.f.size()] = kSpecial[i];
@@ -60,7 +64,8 @@ Tensor random_floats(DType dtype, const In& in, std::mt19937_64& rng) {
 Tensor random_ints(DType dtype, const In& in, std::mt19937_64& rng) {
   RefTensor r(dtype, in.shape);
   const bool is_unsigned = dtype.is(DTypeKind::uint) || dtype.is_bool();
-  const int64_t low = static_cast<int64_t>(is_unsigned ? std::max(0.0, in.domain.low) : in.domain.low);
+  const int64_t low =
+      static_cast<int64_t>(is_unsigned ? std::max(0.0, in.domain.low) : in.domain.low);
   const int64_t high = dtype.is_bool() ? 1 : std::max(low, static_cast<int64_t>(in.domain.high));
   std::uniform_int_distribution<int64_t> draw(dtype.is_bool() ? 0 : low, high);
   for (int64_t& v : r.i) v = wrap_int(dtype, draw(rng));
@@ -72,8 +77,10 @@ Tensor literal(DType dtype, const In& in) {
   CHECK_INTERNAL(in.values.size() == static_cast<size_t>(r.numel()), "sample: ", in.values.size(),
                  " literal values for ", r.numel(), " elements");
   for (size_t i = 0; i < in.values.size(); ++i) {
-    if (r.holds_floats()) r.f[i] = in.values[i];
-    else r.i[i] = static_cast<int64_t>(in.values[i]);
+    if (r.holds_floats())
+      r.f[i] = in.values[i];
+    else
+      r.i[i] = static_cast<int64_t>(in.values[i]);
   }
   return r.to_tensor();
 }
@@ -123,9 +130,11 @@ Graph graph_of_case(const Op& op, const Sample& sample, DType dtype, InputLayout
   return g;
 }
 
-Case make_case(const Op& op, size_t sample_index, const Sample& sample, DType dtype, uint64_t seed) {
+Case make_case(const Op& op, size_t sample_index, const Sample& sample, DType dtype,
+               uint64_t seed) {
   Case c{&op, &sample, dtype, str(op.info.name, " #", sample_index, " ", dtype.name()), {}, {}};
-  std::mt19937_64 rng(hash_mix(hash_mix(seed, hash_of(op.info.name)), sample_index * 64 + hash_of(dtype.name()) % 64));
+  std::mt19937_64 rng(hash_mix(hash_mix(seed, hash_of(op.info.name)),
+                               sample_index * 64 + hash_of(dtype.name()) % 64));
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     const In& in = sample.inputs[i];
     if (in.is_absent) continue;
@@ -139,7 +148,8 @@ bool matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] == '*')
     return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
-  return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) && matches(pattern.substr(1), text.substr(1));
+  return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) &&
+         matches(pattern.substr(1), text.substr(1));
 }
 
 }  // namespace lamella::check

@@ -1,4 +1,5 @@
-// From an op's samples to concrete cases: a graph of that one op, and inputs drawn from its domains by a seed.
+// From an op's samples to concrete cases: a graph of that one op, and inputs drawn from its domains
+// by a seed.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace lamella::check {
 struct Case {
   const Op* op = nullptr;
   const Sample* sample = nullptr;
-  DType dtype;        // what inputs without a type of their own are
-  std::string label;  // "matmul #3 f16"
-  std::vector<Tensor> inputs;       // present ones, in order
-  std::vector<std::string> names;   // of the graph's inputs: "x0", "x2", ...
+  DType dtype;                     // what inputs without a type of their own are
+  std::string label;               // "matmul #3 f16"
+  std::vector<Tensor> inputs;      // present ones, in order
+  std::vector<std::string> names;  // of the graph's inputs: "x0", "x2", ...
 };
 
 // How the inputs reach the op.
@@ -26,7 +27,8 @@ enum class InputLayout {
 };
 
 // The graph of the case: inputs "x<i>", outputs "y<i>". UserError as the op's shape rule throws it.
-Graph graph_of_case(const Op& op, const Sample& sample, DType dtype, InputLayout layout = InputLayout::dense);
+Graph graph_of_case(const Op& op, const Sample& sample, DType dtype,
+                    InputLayout layout = InputLayout::dense);
 
 // Inputs of the case, from the seed; the same for the same op, sample, dtype and seed.
 Case make_case(const Op& op, size_t sample_index, const Sample& sample, DType dtype, uint64_t seed);

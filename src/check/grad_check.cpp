@@ -45,8 +45,8 @@ void draw_weights(Seeded& s, const RefTensors& inputs, std::mt19937_64& rng) {
   }
 }
 
-std::string compare_element(const Graph& graph, const Seeded& seeded, RefTensors& inputs, const std::string& name,
-                            size_t i, double analytic) {
+std::string compare_element(const Graph& graph, const Seeded& seeded, RefTensors& inputs,
+                            const std::string& name, size_t i, double analytic) {
   double& x = inputs[name].f[i];
   const double at = x, h = kStep * std::max(1.0, std::abs(at));
   x = at + h;

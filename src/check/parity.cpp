@@ -19,7 +19,8 @@ constexpr std::byte kGuardByte{0xa5}, kNanByte{0xff};
 // A dense tensor between guard bytes.
 class Guarded {
  public:
-  Guarded(DType dtype, std::vector<int64_t> shape) : size_(tensor_bytes(dtype, shape)), memory_(size_ + 2 * kGuard + 64) {
+  Guarded(DType dtype, std::vector<int64_t> shape)
+      : size_(tensor_bytes(dtype, shape)), memory_(size_ + 2 * kGuard + 64) {
     std::fill(memory_.begin(), memory_.end(), kGuardByte);
     const size_t address = reinterpret_cast<size_t>(memory_.data()) + kGuard;
     at_ = memory_.data() + kGuard + (64 - address % 64) % 64;
@@ -31,11 +32,14 @@ class Guarded {
   }
   const Tensor& tensor() const { return tensor_; }
   bool guards_hold() const {
-    return std::all_of(memory_.data(), static_cast<const std::byte*>(at_), [](std::byte b) { return b == kGuardByte; }) &&
+    return std::all_of(memory_.data(), static_cast<const std::byte*>(at_),
+                       [](std::byte b) { return b == kGuardByte; }) &&
            std::all_of(static_cast<const std::byte*>(at_ + size_), memory_.data() + memory_.size(),
                        [](std::byte b) { return b == kGuardByte; });
   }
-  bool equals(const Tensor& other) const { return size_ == 0 || std::memcmp(at_, other.data(), size_) == 0; }
+  bool equals(const Tensor& other) const {
+    return size_ == 0 || std::memcmp(at_, other.data(), size_) == 0;
+  }
 
  private:
   size_t size_;
@@ -64,7 +68,8 @@ struct Expected {
 Expected expected_of(const Case& c, const Graph& graph) {
   Expected e;
   e.values = evaluate_graph(graph, given(c, false, graph)).outputs;
-  if (c.op->info.ulps_per_length > 0) e.scale = evaluate_graph(graph, given(c, true, graph)).outputs;
+  if (c.op->info.ulps_per_length > 0)
+    e.scale = evaluate_graph(graph, given(c, true, graph)).outputs;
   return e;
 }
 
@@ -80,10 +85,12 @@ double smallest_normal(DType t) { return t == kF16 ? 0x1p-14 : t == kF64 ? 0x1p-
 std::string compare_values(const Case& c, const Expected& e, size_t o, const Tensor& y) {
   const RefTensor &want = e.values[o], got = RefTensor::from(y);
   if (got.shape != want.shape) return str("output ", o, " has the wrong shape");
-  const double ulps = c.op->info.ulps + c.op->info.ulps_per_length * static_cast<double>(c.sample->length);
+  const double ulps =
+      c.op->info.ulps + c.op->info.ulps_per_length * static_cast<double>(c.sample->length);
   const double eps = y.dtype().info().eps;
   for (size_t i = 0; i < want.i.size(); ++i)
-    if (got.i[i] != want.i[i]) return str("output ", o, " element ", i, "; got ", got.i[i], "; want ", want.i[i]);
+    if (got.i[i] != want.i[i])
+      return str("output ", o, " element ", i, "; got ", got.i[i], "; want ", want.i[i]);
   for (size_t i = 0; i < want.f.size(); ++i) {
     const double r = want.f[i], v = got.f[i];
     if (std::isnan(r) || std::isnan(v)) {
@@ -96,17 +103,19 @@ std::string compare_values(const Case& c, const Expected& e, size_t o, const Ten
       if (std::abs(r) >= near && (r > 0) == (v > 0) && std::abs(v) >= near) continue;
       return str("output ", o, " element ", i, "; got ", v, "; want ", r);
     }
-    const double scale = e.scale.empty() || !std::isfinite(e.scale[o].f[i]) ? 0 : std::abs(e.scale[o].f[i]);
+    const double scale =
+        e.scale.empty() || !std::isfinite(e.scale[o].f[i]) ? 0 : std::abs(e.scale[o].f[i]);
     const double bound = ulps * eps * std::max({std::abs(r), scale, smallest_normal(y.dtype())});
     if (std::abs(v - r) <= bound) continue;
-    return str("output ", o, " element ", i, "; got ", v, "; want ", r, " within ", bound, "; off by ",
-               std::abs(v - r) / bound * ulps, " ulps");
+    return str("output ", o, " element ", i, "; got ", v, "; want ", r, " within ", bound,
+               "; off by ", std::abs(v - r) / bound * ulps, " ulps");
   }
   return "";
 }
 
 // Runs the executable on guarded copies of the inputs; "" or what went wrong.
-std::string run_guarded(const Executable& executable, const Case& c, const Expected* e, std::vector<Tensor>& outputs) {
+std::string run_guarded(const Executable& executable, const Case& c, const Expected* e,
+                        std::vector<Tensor>& outputs) {
   std::vector<Guarded> inputs, results;
   inputs.reserve(c.inputs.size());
   for (const Tensor& t : c.inputs) inputs.emplace_back(t);
@@ -119,7 +128,8 @@ std::string run_guarded(const Executable& executable, const Case& c, const Expec
       out.emplace_back();
       continue;
     }
-    results.emplace_back(executable.graph().type(executable.graph().outputs()[o].id).dtype, e->values[o].shape);
+    results.emplace_back(executable.graph().type(executable.graph().outputs()[o].id).dtype,
+                         e->values[o].shape);
     out.push_back(results.back().tensor());
   }
   auto frame = executable.new_frame();
@@ -132,7 +142,8 @@ std::string run_guarded(const Executable& executable, const Case& c, const Expec
       continue;
     }
     for (size_t o = 0; o < n_out; ++o)
-      if (again[o].bytes() > 0 && std::memcmp(again[o].data(), outputs[o].data(), again[o].bytes()) != 0)
+      if (again[o].bytes() > 0 &&
+          std::memcmp(again[o].data(), outputs[o].data(), again[o].bytes()) != 0)
         return "a second run gives other bits";
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -159,7 +170,8 @@ Tensor row_of(const Tensor& t, int64_t row) {
     for (int p = 0; p < f->n_planes; ++p) {
       const int64_t bytes = rows_each * f->blocks(k) * f->planes[p].block_bytes;
       std::memcpy(one.data() + quant::plane_offset(*f, p, rows_each, k),
-                  t.data() + quant::plane_offset(*f, p, rows_each * n, k) + row * bytes, static_cast<size_t>(bytes));
+                  t.data() + quant::plane_offset(*f, p, rows_each * n, k) + row * bytes,
+                  static_cast<size_t>(bytes));
     }
     return one;
   }
@@ -201,7 +213,8 @@ std::string check_rows(const Case& c, const Backend& backend, const CompileOptio
 }
 
 // One case in one layout on one row of one subject.
-std::string check_case(const Case& c, InputLayout layout, const Backend& backend, const CompileOptions& options) {
+std::string check_case(const Case& c, InputLayout layout, const Backend& backend,
+                       const CompileOptions& options) {
   Case laid = c;
   if (layout == InputLayout::strided)
     for (size_t i = 0; i < laid.inputs.size(); ++i) {
@@ -231,35 +244,40 @@ std::vector<std::string> rows_to_force(const Backend& backend, const Op& op) {
   return rows;
 }
 
-void check_sample(const ParityOptions& options, const Op& op, size_t index, const Sample& sample, DType dtype,
-                  Report& report) {
+void check_sample(const ParityOptions& options, const Op& op, size_t index, const Sample& sample,
+                  DType dtype, Report& report) {
   const Case c = make_case(op, index, sample, dtype, options.seed);
   for (const Subject& subject : options.subjects)
     for (const std::string& row : rows_to_force(*subject.backend, op))
       for (Phase phase : {Phase::bulk, Phase::decode})
         for (InputLayout layout : {InputLayout::dense, InputLayout::strided}) {
-          const std::string name =
-              str(c.label, row.empty() ? "" : ", " + row, " on ", subject.name, phase == Phase::bulk ? "" : ", decode",
-                  layout == InputLayout::dense ? "" : ", strided");
-          const CompileOptions how{.phase = phase, .exact = true, .allow_fallback = false, .force_row = row};
+          const std::string name = str(c.label, row.empty() ? "" : ", " + row, " on ", subject.name,
+                                       phase == Phase::bulk ? "" : ", decode",
+                                       layout == InputLayout::dense ? "" : ", strided");
+          const CompileOptions how{
+              .phase = phase, .exact = true, .allow_fallback = false, .force_row = row};
           try {
             const std::string problem = check_case(c, layout, *subject.backend, how);
-            if (problem.empty()) report.pass(name);
+            if (problem.empty())
+              report.pass(name);
             else
-              report.fail(name, str(problem, "; rerun: lamella check parity --op ", op.info.name, " --seed ",
-                                    options.seed));
+              report.fail(name, str(problem, "; rerun: lamella check parity --op ", op.info.name,
+                                    " --seed ", options.seed));
           } catch (const UserError& e) {
             const bool unsupported = std::strstr(e.what(), "no kernel runs");
-            if (unsupported) report.skip(name, e.what());
-            else report.fail(name, e.what());
+            if (unsupported)
+              report.skip(name, e.what());
+            else
+              report.fail(name, e.what());
           }
         }
 }
 
 bool runs_at(const Sample& sample, size_t type_index) {
   // A sample whose inputs all have types of their own runs once.
-  const bool depends = std::any_of(sample.inputs.begin(), sample.inputs.end(),
-                                   [](const In& in) { return !in.is_absent && in.dtype.is_none(); });
+  const bool depends = std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const In& in) {
+    return !in.is_absent && in.dtype.is_none();
+  });
   return depends || type_index == 0;
 }
 
@@ -279,9 +297,10 @@ void for_each_case(const std::string& pattern, Report& report, Visit visit) {
 
 Report check_parity(const ParityOptions& options) {
   Report report;
-  for_each_case(options.op_pattern, report, [&](const Op& op, size_t i, const Sample& sample, DType dtype) {
-    if (sample.error.empty()) check_sample(options, op, i, sample, dtype, report);
-  });
+  for_each_case(options.op_pattern, report,
+                [&](const Op& op, size_t i, const Sample& sample, DType dtype) {
+                  if (sample.error.empty()) check_sample(options, op, i, sample, dtype, report);
+                });
   return report;
 }
 
@@ -292,25 +311,33 @@ Report check_samples(const std::string& op_pattern) {
     try {
       const Graph graph = graph_of_case(op, sample, dtype);
       const auto outputs = evaluate_graph(graph, given(c, false, graph)).outputs;
-      if (!sample.error.empty()) return report.fail(c.label, "a bad sample was taken; want '" + sample.error + "'");
+      if (!sample.error.empty())
+        return report.fail(c.label, "a bad sample was taken; want '" + sample.error + "'");
       for (size_t o = 0; o < sample.expect.size(); ++o) {
         const Expect& want = sample.expect[o];
-        if (outputs[o].shape != want.shape) return report.fail(c.label, str("output ", o, " has the wrong shape"));
+        if (outputs[o].shape != want.shape)
+          return report.fail(c.label, str("output ", o, " has the wrong shape"));
         const double rounding = dtype.is_float() ? 4 * dtype.info().eps : 0;
         for (size_t k = 0; k < want.values.size(); ++k) {
           const double got = outputs[o].number(static_cast<int64_t>(k)), v = want.values[k];
-          const double bound = std::max(want.tolerance, rounding * static_cast<double>(sample.length + 4)) *
-                               std::max(1.0, std::abs(v));
-          if (got == v || std::abs(got - v) <= bound || (std::isnan(got) && std::isnan(v))) continue;
-          return report.fail(c.label, str("output ", o, " element ", k, "; got ", got, "; want ", v, " (", sample.source, ")"));
+          const double bound =
+              std::max(want.tolerance, rounding * static_cast<double>(sample.length + 4)) *
+              std::max(1.0, std::abs(v));
+          if (got == v || std::abs(got - v) <= bound || (std::isnan(got) && std::isnan(v)))
+            continue;
+          return report.fail(c.label, str("output ", o, " element ", k, "; got ", got, "; want ", v,
+                                          " (", sample.source, ")"));
         }
       }
       report.pass(c.label);
     } catch (const UserError& e) {
-      if (sample.error.empty()) report.fail(c.label, e.what());
+      if (sample.error.empty())
+        report.fail(c.label, e.what());
       else if (!std::strstr(e.what(), sample.error.c_str()))
-        report.fail(c.label, str("refused with another message; got '", e.what(), "'; want '", sample.error, "'"));
-      else report.pass(c.label);
+        report.fail(c.label, str("refused with another message; got '", e.what(), "'; want '",
+                                 sample.error, "'"));
+      else
+        report.pass(c.label);
     }
   });
   return report;
@@ -332,7 +359,8 @@ Report check_support(const Backend& backend, const std::string& op_pattern) {
       std::string rows;
       for (const NodeReport& n : executable->report(DimBinding(graph.dims()->n_symbols())))
         rows += (rows.empty() ? "" : ", ") + n.row;
-      report.entries.push_back({Outcome::passed, name, claimed ? (rows.empty() ? "view" : rows) : "formula: " + rows});
+      report.entries.push_back(
+          {Outcome::passed, name, claimed ? (rows.empty() ? "view" : rows) : "formula: " + rows});
     } catch (const UserError& e) {
       report.skip(name, e.what());
     }

@@ -1,8 +1,9 @@
 // Parity: every op x sample x type x layout x row of a back end against the f64 meaning.
 //
-// Bound: |y - ref| <= ulps * eps(type) * max(|ref|, scale), where scale is the op's value on absolute inputs and ulps
-// may grow with the reduced length; integers and bools are equal. Outputs are pre-filled with NaN and lie between
-// guard bytes, inputs are compared afterwards, each case runs twice, independent rows give the same bits alone.
+// Bound: |y - ref| <= ulps * eps(type) * max(|ref|, scale), where scale is the op's value on
+// absolute inputs and ulps may grow with the reduced length; integers and bools are equal. Outputs
+// are pre-filled with NaN and lie between guard bytes, inputs are compared afterwards, each case
+// runs twice, independent rows give the same bits alone.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct ParityOptions {
 
 Report check_parity(const ParityOptions& options);
 
-// The samples' own words: literal values in the reference, and bad samples refused with the message they name.
+// The samples' own words: literal values in the reference, and bad samples refused with the message
+// they name.
 Report check_samples(const std::string& op_pattern);
 
 // For each op and type: the row that runs it, "formula" (composite, expanded), "view", or none.

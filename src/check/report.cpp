@@ -11,15 +11,16 @@ constexpr const char* kNames[] = {"ok", "FAILED", "skipped"};
 }
 
 int Report::count(Outcome outcome) const {
-  return static_cast<int>(
-      std::count_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.outcome == outcome; }));
+  return static_cast<int>(std::count_if(entries.begin(), entries.end(),
+                                        [&](const Entry& e) { return e.outcome == outcome; }));
 }
 
 std::string Report::text(bool all) const {
   std::string out;
   for (const Entry& e : entries) {
     if (!all && e.outcome == Outcome::passed) continue;
-    out += str(e.name, ": ", kNames[static_cast<int>(e.outcome)], e.detail.empty() ? "" : "; ", e.detail, "\n");
+    out += str(e.name, ": ", kNames[static_cast<int>(e.outcome)], e.detail.empty() ? "" : "; ",
+               e.detail, "\n");
   }
   for (const std::string& n : notes) out += n + "\n";
   out += str(count(Outcome::passed), " passed, ", count(Outcome::failed), " failed");

@@ -59,8 +59,10 @@ Graph rewrite(const Graph& graph,
     const Node& n = graph.nodes()[i];
     if (n.op->has(kStructural)) continue;
     const auto scope = r.to().origin(n.origin);
-    if (auto values = replace(r, i)) r.set(i, *values);
-    else r.copy(i);
+    if (auto values = replace(r, i))
+      r.set(i, *values);
+    else
+      r.copy(i);
   }
   return r.finish();
 }

@@ -1,4 +1,5 @@
-// Rebuilding a graph node by node: how passes are written. Shape rules run again on everything that is built.
+// Rebuilding a graph node by node: how passes are written. Shape rules run again on everything that
+// is built.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,8 @@
 
 namespace lamella {
 
-// Copies one graph into a new one that shares its symbols. Inputs, parameters and states keep name and order.
+// Copies one graph into a new one that shares its symbols. Inputs, parameters and states keep name
+// and order.
 class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& from);
@@ -19,7 +21,8 @@ class GraphRewriter {
   // What an old value has become; absent stays absent.
   Value map(ValueId id);
   Values map(const std::vector<ValueId>& ids);
-  // Says what an old node's outputs have become. Fewer outputs than the node has: only the saved ones are missing.
+  // Says what an old node's outputs have become. Fewer outputs than the node has: only the saved
+  // ones are missing.
   void set(uint32_t node, const Values& outputs);
   // Appends the node with mapped inputs and the same attributes.
   Values copy(uint32_t node);
@@ -32,12 +35,13 @@ class GraphRewriter {
   std::vector<std::vector<ValueId>> map_;
 };
 
-// Copies the structural nodes, then asks `replace` for each other node in order: values take the node's place, nothing copies it. The origin
-// of the old node is that of whatever is built for it.
+// Copies the structural nodes, then asks `replace` for each other node in order: values take the
+// node's place, nothing copies it. The origin of the old node is that of whatever is built for it.
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
 
-// Without the nodes that nothing depends on. Declared inputs, parameters, states and ordered nodes stay.
+// Without the nodes that nothing depends on. Declared inputs, parameters, states and ordered nodes
+// stay.
 Graph prune(const Graph& graph);
 
 // For each node, the nodes that read one of its outputs, in order and once each.

@@ -5,8 +5,8 @@
 
 namespace lamella {
 
-// InternalError names the node: inputs that come later, outputs that are not there, types that are not what the shape
-// rule gives.
+// InternalError names the node: inputs that come later, outputs that are not there, types that are
+// not what the shape rule gives.
 void verify(const Graph& graph);
 
 }  // namespace lamella

@@ -1,4 +1,5 @@
-// The contract that an op's file is written against: what eval, expand, vjp and samples see, and how ops are called.
+// The contract that an op's file is written against: what eval, expand, vjp and samples see, and
+// how ops are called.
 #pragma once
 
 #include <functional>
@@ -32,15 +33,20 @@ class Args {
   std::vector<Value> values_;
 };
 
-// What the meaning of a primitive sees. Inputs are f64/i64; the executor wraps integer outputs to their width.
+// What the meaning of a primitive sees. Inputs are f64/i64; the executor wraps integer outputs to
+// their width.
 class EvalCx {
  public:
   using Caller = std::function<std::vector<RefTensor>(const Graph&, std::vector<RefTensor>)>;
 
   EvalCx(const Graph& graph, const Node& node, std::vector<const RefTensor*> inputs,
          const DimBinding& binding, Caller caller)
-      : outputs(node.outputs.size()), graph_(graph), node_(node), inputs_(std::move(inputs)),
-        binding_(binding), caller_(std::move(caller)) {}
+      : outputs(node.outputs.size()),
+        graph_(graph),
+        node_(node),
+        inputs_(std::move(inputs)),
+        binding_(binding),
+        caller_(std::move(caller)) {}
 
   size_t n_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
@@ -63,7 +69,8 @@ class EvalCx {
   template <class... A>
   void check(bool condition, A&&... args) const {
     if (condition) return;
-    std::string origin = node_.origin && !node_.origin->empty() ? " (at " + *node_.origin + ")" : "";
+    std::string origin =
+        node_.origin && !node_.origin->empty() ? " (at " + *node_.origin + ")" : "";
     throw UserError(str(node_.op->info.name, ": ", std::forward<A>(args)..., origin));
   }
 
@@ -77,13 +84,18 @@ class EvalCx {
   Caller caller_;
 };
 
-// What a gradient rule sees: it builds the gradient of each input from inputs, outputs and incoming gradients.
+// What a gradient rule sees: it builds the gradient of each input from inputs, outputs and incoming
+// gradients.
 class VjpCx {
  public:
   VjpCx(Graph& graph, const Node& node, std::vector<Value> inputs, std::vector<Value> outputs,
         std::vector<Value> grads)
-      : graph_(graph), node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)),
-        grads_(std::move(grads)), results_(inputs_.size()) {}
+      : graph_(graph),
+        node_(node),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        grads_(std::move(grads)),
+        results_(inputs_.size()) {}
 
   Graph& graph() const { return graph_; }
   size_t n_inputs() const { return inputs_.size(); }
@@ -96,7 +108,8 @@ class VjpCx {
   // Gradient with respect to output i; absent when nothing depends on that output.
   Value grad(size_t i = 0) const { return grads_[i]; }
   bool has_grad(size_t i) const { return !grads_[i].absent(); }
-  // Sets the gradient of input i. Where the input was broadcast, the engine sums over the broadcast axes.
+  // Sets the gradient of input i. Where the input was broadcast, the engine sums over the broadcast
+  // axes.
   void set(size_t i, Value gradient) { results_[i] = gradient; }
   const std::vector<Value>& results() const { return results_; }
 
@@ -143,8 +156,8 @@ struct Sample {
   std::string source;          // literal values: library and version they came from
   int64_t length = 1;          // reduced length, for bounds that grow with it
   bool grad = true;            // used by the gradient check (where the op has a gradient)
-  // Bit i: axis 0 of input i and of every output counts independent rows. Each row alone must then give the same
-  // bits as among the others.
+  // Bit i: axis 0 of input i and of every output counts independent rows. Each row alone must then
+  // give the same bits as among the others.
   uint32_t row_inputs = 0;
 };
 
@@ -211,7 +224,7 @@ struct Call {
     return build({x, y, z, w}, std::move(a));
   }
   Result operator()(Value x, Value y, Value z, Value w, Value v, A a = {}) const
-    requires(takes(5)) {
+      requires(takes(5)) {
     return build({x, y, z, w, v}, std::move(a));
   }
   // Any number of inputs; `graph` is needed only when there are none.
@@ -223,8 +236,10 @@ struct Call {
   static Result build(std::vector<Value> inputs, A a, Graph* graph = nullptr) {
     Graph& g = graph ? *graph : graph_of(inputs);
     Values out = g.add(op<T>, inputs, AttrBox(std::move(a)));
-    if constexpr (kOne) return out[0];
-    else return out;
+    if constexpr (kOne)
+      return out[0];
+    else
+      return out;
   }
 };
 

@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kMaxFoldedBytes = 64 * 1024;
 
 bool is_foldable(const Graph& g, const Node& n) {
-  if (n.op->has(kOrdered) || n.op->has(kRandom) || n.inputs.empty() || !n.fresh.empty()) return false;
+  if (n.op->has(kOrdered) || n.op->has(kRandom) || n.inputs.empty() || !n.fresh.empty())
+    return false;
   for (const Type& t : n.outputs)
     if (!t.is_tensor() || t.dtype.is_string() || t.dtype.is_block() || !t.shape.is_static() ||
         t.bytes().value() > static_cast<int64_t>(kMaxFoldedBytes))
@@ -22,7 +23,8 @@ bool is_foldable(const Graph& g, const Node& n) {
 
 // A vector of sizes, known though it was computed.
 bool is_size_vector(const Node& n) {
-  return n.outputs.size() == 1 && n.known[0] && n.outputs[0].dtype == kI64 && n.outputs[0].rank() == 1;
+  return n.outputs.size() == 1 && n.known[0] && n.outputs[0].dtype == kI64 &&
+         n.outputs[0].rank() == 1;
 }
 
 Values folded(GraphRewriter& r, const Node& n) {
@@ -35,7 +37,8 @@ Values folded(GraphRewriter& r, const Node& n) {
   const auto outputs = alone.add(*n.op, inputs, n.attrs, n.n_saved > 0);
   for (size_t i = 0; i < outputs.size(); ++i) alone.output("y" + std::to_string(i), outputs[i]);
   Values values;
-  for (const RefTensor& t : evaluate_body(alone, {}, {})) values.push_back(r.to().constant(t.to_tensor()));
+  for (const RefTensor& t : evaluate_body(alone, {}, {}))
+    values.push_back(r.to().constant(t.to_tensor()));
   return values;
 }
 

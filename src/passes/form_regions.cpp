@@ -11,7 +11,8 @@ namespace {
 
 class Former {
  public:
-  Former(const Graph& graph, const Target& target) : g_(graph), target_(target), readers_(readers_of(graph)) {
+  Former(const Graph& graph, const Target& target)
+      : g_(graph), target_(target), readers_(readers_of(graph)) {
     const size_t n = graph.nodes().size();
     fits_.resize(n);
     for (uint32_t i = 0; i < n; ++i) fits_[i] = is_step(i);
@@ -62,16 +63,21 @@ class Former {
            g_.nodes()[node].outputs[0].shape == g_.nodes()[root].outputs[0].shape;
   }
 
-  bool is_scalar_constant(ValueId id) const { return g_.node(id).is(op<Constant>) && g_.type(id).rank() == 0; }
+  bool is_scalar_constant(ValueId id) const {
+    return g_.node(id).is(op<Constant>) && g_.type(id).rank() == 0;
+  }
 
-  size_t count_inputs(const std::vector<uint32_t>& steps) const { return outer_inputs(steps).size(); }
+  size_t count_inputs(const std::vector<uint32_t>& steps) const {
+    return outer_inputs(steps).size();
+  }
 
   std::vector<ValueId> outer_inputs(const std::vector<uint32_t>& steps) const {
     std::vector<ValueId> inputs;
     for (uint32_t s : steps)
       for (ValueId id : g_.nodes()[s].inputs) {
         const bool inside = std::find(steps.begin(), steps.end(), id.node) != steps.end();
-        if (!inside && !is_scalar_constant(id) && std::find(inputs.begin(), inputs.end(), id) == inputs.end())
+        if (!inside && !is_scalar_constant(id) &&
+            std::find(inputs.begin(), inputs.end(), id) == inputs.end())
           inputs.push_back(id);
       }
     return inputs;
@@ -82,15 +88,18 @@ class Former {
     std::map<std::pair<uint32_t, uint32_t>, Value> value;
     Values inputs;
     for (ValueId id : outer_inputs(steps)) {
-      value[{id.node, id.out}] = body->input("x" + std::to_string(inputs.size()), Type(g_.type(id).dtype, {}));
+      value[{id.node, id.out}] =
+          body->input("x" + std::to_string(inputs.size()), Type(g_.type(id).dtype, {}));
       inputs.push_back(r.map(id));
     }
     for (uint32_t s : steps) {
       const Node& n = g_.nodes()[s];
       Values args;
       for (ValueId id : n.inputs) {
-        if (is_scalar_constant(id)) args.push_back(body->constant(g_.node(id).attrs.as<Constant::Attrs>().value));
-        else args.push_back(value.at({id.node, id.out}));
+        if (is_scalar_constant(id))
+          args.push_back(body->constant(g_.node(id).attrs.as<Constant::Attrs>().value));
+        else
+          args.push_back(value.at({id.node, id.out}));
       }
       value[{s, 0}] = body->add(*n.op, args, n.attrs)[0];
     }

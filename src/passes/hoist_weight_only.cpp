@@ -46,7 +46,8 @@ Lowered hoist_weight_only(const Graph& g) {
       if (!id.absent() && works[id.node] && !works[i]) leaves[id.node] = true;
   }
   for (const NamedValue& o : g.outputs()) leaves[o.id.node] = works[o.id.node];
-  for (const StateSlot& s : g.states()) leaves[s.out.node] = leaves[s.out.node] || works[s.out.node];
+  for (const StateSlot& s : g.states())
+    leaves[s.out.node] = leaves[s.out.node] || works[s.out.node];
 
   GraphRewriter prologue(g), main(g);
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {

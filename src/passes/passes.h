@@ -1,4 +1,5 @@
-// The passes, one a file. Each keeps the graph's meaning within the ops' bounds, and its inputs, states and outputs.
+// The passes, one a file. Each keeps the graph's meaning within the ops' bounds, and its inputs,
+// states and outputs.
 #pragma once
 
 #include "lamella/ir/graph.h"
@@ -7,7 +8,8 @@
 
 namespace lamella {
 
-// Nodes whose inputs are constants become constants (up to 64 KiB); values that are known sizes become `sizes`.
+// Nodes whose inputs are constants become constants (up to 64 KiB); values that are known sizes
+// become `sizes`.
 Graph fold_constants(const Graph& graph, const Target& target);
 // Applies the rules of rules/, each node until none fits.
 Graph canonicalise(const Graph& graph, const Target& target);

@@ -11,7 +11,8 @@ namespace {
 // The input that an updating op replaces; absent for other ops.
 ValueId updated_value(const Node& n) {
   for (size_t k = 0; k < n.op->inputs.size && k < n.inputs.size(); ++k)
-    if (!n.op->info.updates.empty() && n.op->inputs.names[k] == n.op->info.updates) return n.inputs[k];
+    if (!n.op->info.updates.empty() && n.op->inputs.names[k] == n.op->info.updates)
+      return n.inputs[k];
   return kAbsent;
 }
 

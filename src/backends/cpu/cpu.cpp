@@ -31,7 +31,8 @@ class CpuBackend final : public Backend {
                "cpu: bad number of threads; got ", options.threads, "; want 1 to ", kMaxThreads,
                ", or 0 for one a core");
     isa_ = options.isa.value_or(cpu::best_isa());
-    CHECK_USER(cpu::usable(isa_), "cpu: this machine has no ", cpu::name(isa_), "; it has ", usable_names());
+    CHECK_USER(cpu::usable(isa_), "cpu: this machine has no ", cpu::name(isa_), "; it has ",
+               usable_names());
     pool_ = std::make_shared<ThreadPool>(options.threads ? options.threads : usable_cores());
   }
 
@@ -48,11 +49,13 @@ class CpuBackend final : public Backend {
     };
     t.claims = [row](const Graph& g, uint32_t node) {
       const Node& n = g.nodes()[node];
-      return n.op->has(kStructural) || planned::is_control(n) || planned::view_rule(g, n) || row(g, node);
+      return n.op->has(kStructural) || planned::is_control(n) || planned::view_rule(g, n) ||
+             row(g, node);
     };
     t.has_row = [](const Op& o) {
       const auto rows = cpu::kernel_rows();
-      return std::any_of(rows.begin(), rows.end(), [&](const planned::Row& r) { return r.op == &o; });
+      return std::any_of(rows.begin(), rows.end(),
+                         [&](const planned::Row& r) { return r.op == &o; });
     };
     t.takes_strides = [row](const Graph& g, uint32_t node, size_t input) {
       const planned::Row* r = row(g, node);
@@ -69,9 +72,10 @@ class CpuBackend final : public Backend {
     return t;
   }
 
-  std::shared_ptr<const Executable> build(Graph graph, const CompileOptions& options) const override {
-    return planned::make_executable(planned::Plan::make(std::move(graph), name(), cpu::kernel_rows(),
-                                                        make_device(options), options));
+  std::shared_ptr<const Executable> build(Graph graph,
+                                          const CompileOptions& options) const override {
+    return planned::make_executable(planned::Plan::make(
+        std::move(graph), name(), cpu::kernel_rows(), make_device(options), options));
   }
 
   std::vector<std::string> rows(const Op& op) const override {
@@ -87,7 +91,8 @@ class CpuBackend final : public Backend {
   }
   static std::string usable_names() {
     std::string out;
-    for (cpu::Isa isa : cpu::usable_isas()) out += (out.empty() ? "" : ", ") + std::string(cpu::name(isa));
+    for (cpu::Isa isa : cpu::usable_isas())
+      out += (out.empty() ? "" : ", ") + std::string(cpu::name(isa));
     return out;
   }
 

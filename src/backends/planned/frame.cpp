@@ -1,4 +1,5 @@
-// Binding, placing and running. A run whose sizes are those of the run before binds and places nothing.
+// Binding, placing and running. A run whose sizes are those of the run before binds and places
+// nothing.
 #include "lamella/backends/planned/frame.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/views.h"
-#include "lamella/ops/evaluate.h"
 #include "lamella/base/error.h"
+#include "lamella/ops/evaluate.h"
 
 namespace lamella::planned {
 namespace {
@@ -64,12 +65,12 @@ int64_t FrameState::arena_bytes() const {
 
 void FrameState::run(const RunArgs& args) {
   const Graph& g = plan_->graph;
-  CHECK_USER(args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
-                 args.states.size() == g.states().size() && args.outputs.size() == g.outputs().size(),
-             "run: got ", args.inputs.size(), " inputs, ", args.parameters.size(), " parameters, ",
-             args.states.size(), " states and ", args.outputs.size(), " outputs; want ",
-             g.inputs().size(), ", ", g.parameters().size(), ", ", g.states().size(), " and ",
-             g.outputs().size());
+  CHECK_USER(
+      args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
+          args.states.size() == g.states().size() && args.outputs.size() == g.outputs().size(),
+      "run: got ", args.inputs.size(), " inputs, ", args.parameters.size(), " parameters, ",
+      args.states.size(), " states and ", args.outputs.size(), " outputs; want ", g.inputs().size(),
+      ", ", g.parameters().size(), ", ", g.states().size(), " and ", g.outputs().size());
   try {
     if (!bind_inputs(args)) {
       is_bound_ = false;
@@ -113,7 +114,8 @@ bool FrameState::bind_inputs(const RunArgs& args) {
   binding_.assign(g.dims()->n_symbols(), std::nullopt);
   bound_shapes_.clear();
   for (size_t i = 0; i < n; ++i) {
-    // Symbols first, so that a size given as an expression is checked against them whatever the order.
+    // Symbols first, so that a size given as an expression is checked against them whatever the
+    // order.
     bound_shapes_.push_back(tensor(i).shape());
     for (size_t d = 0; d < tensor(i).rank() && d < g.type(id(i)).rank(); ++d) {
       const Dim dim = g.type(id(i)).shape.dims[d];
@@ -157,8 +159,8 @@ void FrameState::check_sizes(const Segment& segment) {
       for (uint32_t v : segment.values) {
         const ValuePlan& value = plan_->values[v];
         CHECK_USER(place < value.sizes || place >= value.sizes + value.rank,
-                   plan_->graph.describe(value.node), ": negative size; got ", sizes_[place], " at axis ",
-                   place - value.sizes);
+                   plan_->graph.describe(value.node), ": negative size; got ", sizes_[place],
+                   " at axis ", place - value.sizes);
       }
 }
 
@@ -194,7 +196,8 @@ void FrameState::place_segment(uint32_t s) {
   ++n_placements_;
   std::vector<Lifetime> lifetimes;
   for (uint32_t b : mine)
-    lifetimes.push_back({bytes_[plan_->buffers[b].value], plan_->buffers[b].first, plan_->buffers[b].last, 0});
+    lifetimes.push_back(
+        {bytes_[plan_->buffers[b].value], plan_->buffers[b].first, plan_->buffers[b].last, 0});
   const int64_t total = place(lifetimes);
   for (size_t i = 0; i < mine.size(); ++i)
     slots_[mine[i]] = {lifetimes[i].offset, lifetimes[i].bytes};
@@ -230,10 +233,17 @@ void FrameState::set_externals(const RunArgs& args) {
     const ValuePlan& value = p.values[v];
     std::byte* data = externals_[v];
     switch (value.home) {
-      case Home::input: data = args.inputs[value.index].data(); break;
-      case Home::parameter: data = args.parameters[value.index].data(); break;
-      case Home::state: data = args.states[value.index].data(); break;
-      default: continue;
+      case Home::input:
+        data = args.inputs[value.index].data();
+        break;
+      case Home::parameter:
+        data = args.parameters[value.index].data();
+        break;
+      case Home::state:
+        data = args.states[value.index].data();
+        break;
+      default:
+        continue;
     }
     if (data != externals_[v]) pointers_valid_ = false;
     externals_[v] = data;
@@ -255,7 +265,8 @@ std::byte* FrameState::address(uint32_t v) const {
       const Tensor& t = dynamic_[value.index];
       return t.empty_handle() ? nullptr : t.data();
     }
-    default: return externals_[v];
+    default:
+      return externals_[v];
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/frame.h"
-#include "lamella/ops/evaluate.h"
 #include "lamella/base/error.h"
+#include "lamella/ops/evaluate.h"
 
 namespace lamella::planned {
 
@@ -13,8 +13,8 @@ const Operand& StepCx::allocate(size_t i, std::span<const int64_t> shape) const 
   return frame_->allocate(step_, i, shape);
 }
 
-// Memory for the values that leave the run: the caller's where lent, else new. Sizes that become known on the way
-// are served by the segment that learns them.
+// Memory for the values that leave the run: the caller's where lent, else new. Sizes that become
+// known on the way are served by the segment that learns them.
 void FrameState::run_steps(const RunArgs& args) {
   const Plan& p = *plan_;
   uint32_t segment = 0;
@@ -56,16 +56,20 @@ void FrameState::launch(uint32_t s) {
   const Step& step = plan_->steps[s];
   if (step.pre_copy != kNone) pre_copy(s);
   switch (step.kind) {
-    case StepKind::sizes: return write_sizes(step);
-    case StepKind::reference: return run_reference(s);
-    case StepKind::control: return run_control_step(s);
+    case StepKind::sizes:
+      return write_sizes(step);
+    case StepKind::reference:
+      return run_reference(s);
+    case StepKind::control:
+      return run_control_step(s);
     case StepKind::copy:
-    case StepKind::row: break;
+    case StepKind::row:
+      break;
   }
   const Row& row = step.kind == StepKind::copy ? *plan_->copy_row : *step.row;
   const Node& node = plan_->graph.nodes()[step.node];
-  const StepCx cx(node, operands_[s], step.prepared.get(), workspace_.get(), plan_->device.get(), this, s,
-                  n_inputs(step));
+  const StepCx cx(node, operands_[s], step.prepared.get(), workspace_.get(), plan_->device.get(),
+                  this, s, n_inputs(step));
   const Status status = row.launch(cx);
   if (status.code == Status::ok) return;
   const char* what = status.code == Status::index_out_of_range ? "index out of range" : "bad value";
@@ -150,8 +154,10 @@ void FrameState::run_reference(uint32_t s) {
   for (size_t o = 0; o < outputs.size(); ++o) {
     const uint32_t v = step.operands[n_inputs(step) + o];
     const Tensor t = outputs[o].to_tensor();
-    if (plan_->values[v].home == Home::dynamic) adopt(s, o, t);
-    else if (t.bytes() > 0) std::memcpy(address(v), t.data(), t.bytes());
+    if (plan_->values[v].home == Home::dynamic)
+      adopt(s, o, t);
+    else if (t.bytes() > 0)
+      std::memcpy(address(v), t.data(), t.bytes());
   }
 }
 
@@ -159,7 +165,8 @@ void FrameState::run_control_step(uint32_t s) {
   const Step& step = plan_->steps[s];
   std::vector<Tensor> inputs;
   for (uint32_t i = 0; i < n_inputs(step); ++i)
-    inputs.push_back(step.operands[i] == kNone ? Tensor() : tensor_of(step.operands[i]).contiguous());
+    inputs.push_back(step.operands[i] == kNone ? Tensor()
+                                               : tensor_of(step.operands[i]).contiguous());
   std::vector<std::unique_ptr<FrameState>>& frames = body_frames_[s];
   if (frames.empty())
     for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));

@@ -34,17 +34,18 @@ bool transpose_keeps_dense(const Graph& g, const Node& n, uint32_t) {
   return true;
 }
 
-void transpose_strides(const Graph&, const Node& n, uint32_t, Sizes64 in_shape, Sizes64 in_strides, Sizes64,
-                       const DimBinding&, std::span<int64_t> out, int64_t&) {
+void transpose_strides(const Graph&, const Node& n, uint32_t, Sizes64 in_shape, Sizes64 in_strides,
+                       Sizes64, const DimBinding&, std::span<int64_t> out, int64_t&) {
   const auto order = Transpose::order(n.attrs.as<Transpose::Attrs>(), in_shape.size());
   for (size_t i = 0; i < order.size(); ++i) out[i] = in_strides[static_cast<size_t>(order[i])];
 }
 
-void expand_strides(const Graph&, const Node&, uint32_t, Sizes64 in_shape, Sizes64 in_strides, Sizes64 out_shape,
-                    const DimBinding&, std::span<int64_t> out, int64_t&) {
+void expand_strides(const Graph&, const Node&, uint32_t, Sizes64 in_shape, Sizes64 in_strides,
+                    Sizes64 out_shape, const DimBinding&, std::span<int64_t> out, int64_t&) {
   const size_t added = out_shape.size() - in_shape.size();
   for (size_t i = 0; i < out.size(); ++i)
-    out[i] = i < added || (in_shape[i - added] == 1 && out_shape[i] != 1) ? 0 : in_strides[i - added];
+    out[i] =
+        i < added || (in_shape[i - added] == 1 && out_shape[i] != 1) ? 0 : in_strides[i - added];
 }
 
 // Parts along the outermost axis are dense.
@@ -57,10 +58,11 @@ bool split_keeps_dense(const Graph& g, const Node& n, uint32_t) {
   return true;
 }
 
-void split_strides(const Graph&, const Node& n, uint32_t part, Sizes64 in_shape, Sizes64 in_strides, Sizes64,
-                   const DimBinding& binding, std::span<int64_t> out, int64_t& offset) {
+void split_strides(const Graph&, const Node& n, uint32_t part, Sizes64 in_shape, Sizes64 in_strides,
+                   Sizes64, const DimBinding& binding, std::span<int64_t> out, int64_t& offset) {
   const auto& a = n.attrs.as<Split::Attrs>();
-  const size_t axis = static_cast<size_t>(a.axis < 0 ? a.axis + static_cast<int64_t>(in_shape.size()) : a.axis);
+  const size_t axis =
+      static_cast<size_t>(a.axis < 0 ? a.axis + static_cast<int64_t>(in_shape.size()) : a.axis);
   std::copy(in_strides.begin(), in_strides.end(), out.begin());
   int64_t before = 0;
   for (uint32_t i = 0; i < part; ++i) before += evaluate(a.sizes.dims[i], binding);
@@ -75,8 +77,9 @@ bool slice_keeps_dense(const Graph& g, const Node& n, uint32_t out) {
   return false;
 }
 
-void slice_strides(const Graph& g, const Node& n, uint32_t, Sizes64 in_shape, Sizes64 in_strides, Sizes64 out_shape,
-                   const DimBinding& binding, std::span<int64_t> out, int64_t& offset) {
+void slice_strides(const Graph& g, const Node& n, uint32_t, Sizes64 in_shape, Sizes64 in_strides,
+                   Sizes64 out_shape, const DimBinding& binding, std::span<int64_t> out,
+                   int64_t& offset) {
   const auto& a = n.attrs.as<SliceAttrs>();
   const ShapeValue &starts = *g.known(n.inputs[1]), &ends = *g.known(n.inputs[2]);
   std::copy(in_strides.begin(), in_strides.end(), out.begin());
@@ -87,9 +90,10 @@ void slice_strides(const Graph& g, const Node& n, uint32_t, Sizes64 in_shape, Si
     const size_t d = static_cast<size_t>(axis);
     const int64_t step = a.steps.empty() ? 1 : a.steps[i], start = evaluate(starts[i], binding),
                   end = evaluate(ends[i], binding);
-    CHECK_USER(!a.strict || (start >= 0 && start <= end && end <= in_shape[d]), "slice: leaves its axis; got ", start,
-               " to ", end, " of ", in_shape[d]);
-    if (out_shape[d] > 0) offset += slice_range(start, end, step, in_shape[d]).start * in_strides[d];
+    CHECK_USER(!a.strict || (start >= 0 && start <= end && end <= in_shape[d]),
+               "slice: leaves its axis; got ", start, " to ", end, " of ", in_shape[d]);
+    if (out_shape[d] > 0)
+      offset += slice_range(start, end, step, in_shape[d]).start * in_strides[d];
     out[d] = in_strides[d] * step;
   }
 }
@@ -115,7 +119,8 @@ const ViewRule* view_rule(const Graph& graph, const Node& node) {
       if (!node.inputs[i].absent() && !graph.known(node.inputs[i])) return nullptr;
     for (uint32_t o = 0; o < node.outputs.size(); ++o)
       if (node.outputs[o].dtype.is_block() && !rule.keeps_dense(graph, node, o)) return nullptr;
-    if (!graph.type(node.inputs[0]).is_tensor() || node.outputs[0].dtype.is_string()) return nullptr;
+    if (!graph.type(node.inputs[0]).is_tensor() || node.outputs[0].dtype.is_string())
+      return nullptr;
     return &rule;
   }
   return nullptr;

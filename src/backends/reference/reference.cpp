@@ -15,8 +15,7 @@ class ReferenceFrame final : public Frame {
 
   void run(const RunArgs& args) override {
     RefTensors given;
-    for (size_t i = 0; i < args.inputs.size(); ++i)
-      give(given, graph_.inputs()[i], args.inputs[i]);
+    for (size_t i = 0; i < args.inputs.size(); ++i) give(given, graph_.inputs()[i], args.inputs[i]);
     for (size_t i = 0; i < args.states.size(); ++i)
       give(given, graph_.states()[i].in, args.states[i]);
     for (size_t i = 0; i < args.parameters.size(); ++i) {
@@ -26,7 +25,8 @@ class ReferenceFrame final : public Frame {
       given[graph_.input_name(graph_.parameters()[i])] = c.tensor;
     }
     const RefResult result = evaluate_graph(graph_, given);
-    for (size_t i = 0; i < result.outputs.size(); ++i) put(result.outputs[i].to_tensor(), args.outputs[i]);
+    for (size_t i = 0; i < result.outputs.size(); ++i)
+      put(result.outputs[i].to_tensor(), args.outputs[i]);
     for (size_t i = 0; i < args.states.size(); ++i)
       put(result.states.find(graph_.states()[i].name)->second.to_tensor(), args.states[i]);
   }
@@ -39,12 +39,16 @@ class ReferenceFrame final : public Frame {
   };
 
   void give(RefTensors& given, ValueId id, const Tensor& tensor) const {
-    CHECK_USER(!tensor.empty_handle(), "run: '", graph_.input_name(id), "' was not given; want ", graph_.type(id));
+    CHECK_USER(!tensor.empty_handle(), "run: '", graph_.input_name(id), "' was not given; want ",
+               graph_.type(id));
     given[graph_.input_name(id)] = RefTensor::from(tensor);
   }
   static void put(const Tensor& from, Tensor& to) {
-    if (to.empty_handle() || to.shape() != from.shape() || to.dtype() != from.dtype() || !to.is_contiguous()) to = from;
-    else if (from.bytes() > 0) std::memcpy(to.data(), from.data(), from.bytes());
+    if (to.empty_handle() || to.shape() != from.shape() || to.dtype() != from.dtype() ||
+        !to.is_contiguous())
+      to = from;
+    else if (from.bytes() > 0)
+      std::memcpy(to.data(), from.data(), from.bytes());
   }
 
   const Graph& graph_;
@@ -54,7 +58,9 @@ class ReferenceFrame final : public Frame {
 class ReferenceExecutable final : public Executable {
  public:
   explicit ReferenceExecutable(Graph graph) : graph_(std::move(graph)) {}
-  std::unique_ptr<Frame> new_frame() const override { return std::make_unique<ReferenceFrame>(graph_); }
+  std::unique_ptr<Frame> new_frame() const override {
+    return std::make_unique<ReferenceFrame>(graph_);
+  }
   const Graph& graph() const override { return graph_; }
   std::vector<NodeReport> report(const DimBinding& binding) const override {
     std::vector<NodeReport> out;
@@ -62,15 +68,17 @@ class ReferenceExecutable final : public Executable {
       const Node& n = graph_.nodes()[i];
       if (n.op->has(kStructural)) continue;
       const Cost cost = cost_of(graph_, i, binding);
-      out.push_back({i, std::string(n.op->info.name), n.origin ? *n.origin : "", "reference", "", n.outputs[0],
-                     cost.flops, cost.bytes});
+      out.push_back({i, std::string(n.op->info.name), n.origin ? *n.origin : "", "reference", "",
+                     n.outputs[0], cost.flops, cost.bytes});
     }
     return out;
   }
   MemoryEstimate estimate_memory(const DimBinding& binding) const override {
     MemoryEstimate m;
-    for (ValueId id : graph_.parameters()) m.parameter_bytes += evaluate(graph_.type(id).bytes(), binding);
-    for (const StateSlot& s : graph_.states()) m.state_bytes += evaluate(graph_.type(s.in).bytes(), binding);
+    for (ValueId id : graph_.parameters())
+      m.parameter_bytes += evaluate(graph_.type(id).bytes(), binding);
+    for (const StateSlot& s : graph_.states())
+      m.state_bytes += evaluate(graph_.type(s.in).bytes(), binding);
     return m;
   }
 

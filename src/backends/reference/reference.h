@@ -1,4 +1,5 @@
-// The reference as a back end: every op by its meaning in f64. For checking others and for finding where they diverge.
+// The reference as a back end: every op by its meaning in f64. For checking others and for finding
+// where they diverge.
 #pragma once
 
 #include <memory>

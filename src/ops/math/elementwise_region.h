@@ -8,11 +8,14 @@ namespace lamella {
 
 // Made by a pass, never by a user.
 struct ElementwiseRegion {
-  static constexpr Info info{
-      .name = "elementwise_region", .inputs = "inputs...", .outputs = "y",
-      .doc = "A chain of elementwise ops in one step: `body`, a graph over rank-0 values, applied at every element of "
-             "the inputs' broadcast.",
-      .ulps = 64};
+  static constexpr Info info{.name = "elementwise_region",
+                             .inputs = "inputs...",
+                             .outputs = "y",
+                             .doc =
+                                 "A chain of elementwise ops in one step: `body`, a graph over "
+                                 "rank-0 values, applied at every element of "
+                                 "the inputs' broadcast.",
+                             .ulps = 64};
   struct Attrs {
     GraphPtr body = {};
     bool operator==(const Attrs&) const = default;
@@ -23,17 +26,19 @@ struct ElementwiseRegion {
   static void type(TypeCx& cx, const Attrs& a) {
     cx.check(a.body != nullptr && a.body->outputs().size() == 1, "wants a body with one output");
     const Graph& body = *a.body;
-    cx.check(body.inputs().size() == cx.n_inputs(), "the body has another number of inputs; got ", cx.n_inputs(),
-             "; want ", body.inputs().size());
+    cx.check(body.inputs().size() == cx.n_inputs(), "the body has another number of inputs; got ",
+             cx.n_inputs(), "; want ", body.inputs().size());
     Shape shape;
     for (size_t i = 0; i < cx.n_inputs(); ++i) {
-      cx.check(body.type(body.inputs()[i]) == Type(cx.in(i).dtype, Shape{}), "input ", i, " differs from the body's; got ",
-               cx.in(i), "; want ", body.type(body.inputs()[i]));
+      cx.check(body.type(body.inputs()[i]) == Type(cx.in(i).dtype, Shape{}), "input ", i,
+               " differs from the body's; got ", cx.in(i), "; want ", body.type(body.inputs()[i]));
       shape = cx.broadcast(shape, cx.shape(i));
     }
     for (const Node& n : body.nodes())
-      cx.check(n.op->has(kElementwise) || n.is(op<Input>) || n.is(op<Constant>), "the body has a node that is not "
-               "elementwise; got ", n.op->info.name);
+      cx.check(n.op->has(kElementwise) || n.is(op<Input>) || n.is(op<Constant>),
+               "the body has a node that is not "
+               "elementwise; got ",
+               n.op->info.name);
     cx.out(body.type(body.outputs()[0].id).dtype, std::move(shape));
   }
 
@@ -43,8 +48,10 @@ struct ElementwiseRegion {
     size_t next = 0;
     for (size_t i = 0; i < body.nodes().size(); ++i) {
       const Node& n = body.nodes()[i];
-      if (n.is(op<Input>)) value[i] = x[next++];
-      else if (n.is(op<Constant>)) value[i] = x.graph().constant(n.attrs.as<Constant::Attrs>().value);
+      if (n.is(op<Input>))
+        value[i] = x[next++];
+      else if (n.is(op<Constant>))
+        value[i] = x.graph().constant(n.attrs.as<Constant::Attrs>().value);
       else {
         Values inputs;
         for (ValueId id : n.inputs) inputs.push_back(value[id.node]);
@@ -68,7 +75,8 @@ struct ElementwiseRegion {
     for (int i = 0; i < 16; ++i) x.push_back(i - 3), y.push_back(2), z.push_back((i - 3) * 2 + 0.5);
     s.expect("by hand", {In{.shape = {2, 8}, .values = x}, In{.shape = {1}, .values = {2}}}, attrs,
              {Expect{{2, 8}, z}});
-    s.expect("by hand", {In{.shape = {16}, .values = x}, In{.shape = {16}, .values = y}}, attrs, {Expect{{16}, z}});
+    s.expect("by hand", {In{.shape = {16}, .values = x}, In{.shape = {16}, .values = y}}, attrs,
+             {Expect{{16}, z}});
     s.bad({In{.shape = {3}}}, attrs, "another number of inputs");
     s.bad({In{.shape = {3}}, In{.shape = {4}}}, attrs, "do not broadcast");
   }

@@ -23,13 +23,17 @@ std::span<const Rule> arithmetic_rules() {
       {"sub_zero", call<Sub>({x, filled(0)}), becomes(0)},
       {"neg_neg", call<Neg>({call<Neg>({x})}), becomes(0)},
       {"not_not", call<LogicalNot>({call<LogicalNot>({x})}), becomes(0)},
-      {"abs_abs", call<Abs>({call<Abs>({x})}), [](Graph&, const Match& m) { return abs(m.vars[0]); }},
-      {"abs_neg", call<Abs>({call<Neg>({x})}), [](Graph&, const Match& m) { return abs(m.vars[0]); }},
-      {"relu_relu", call<Relu>({call<Relu>({x})}), [](Graph&, const Match& m) { return relu(m.vars[0]); }},
+      {"abs_abs", call<Abs>({call<Abs>({x})}),
+       [](Graph&, const Match& m) { return abs(m.vars[0]); }},
+      {"abs_neg", call<Abs>({call<Neg>({x})}),
+       [](Graph&, const Match& m) { return abs(m.vars[0]); }},
+      {"relu_relu", call<Relu>({call<Relu>({x})}),
+       [](Graph&, const Match& m) { return relu(m.vars[0]); }},
       {"min_same", call<Minimum>({x, x}), becomes(0)},
       {"max_same", call<Maximum>({x, x}), becomes(0)},
       {"where_same", call<Where>({y, x, x}), becomes(0)},
-      {"x_sigmoid_x", call<Mul>({x, call<Sigmoid>({x})}), [](Graph&, const Match& m) { return silu(m.vars[0]); }},
+      {"x_sigmoid_x", call<Mul>({x, call<Sigmoid>({x})}),
+       [](Graph&, const Match& m) { return silu(m.vars[0]); }},
   };
   return list;
 }

@@ -13,7 +13,8 @@ constexpr int kMaxRounds = 32;  // rules at one node; each makes the graph small
 bool is_filled_with(const Node& n, double value) {
   if (!n.is(op<Constant>)) return false;
   const Tensor& t = n.attrs.as<Constant::Attrs>().value;
-  if (t.dtype().is_block() || t.dtype().is_string() || t.numel() == 0 || t.numel() > 4096) return false;
+  if (t.dtype().is_block() || t.dtype().is_string() || t.numel() == 0 || t.numel() > 4096)
+    return false;
   const std::vector<double> values = t.to_doubles();
   return std::all_of(values.begin(), values.end(), [&](double v) { return v == value; });
 }
@@ -25,10 +26,13 @@ bool match_into(const Pattern& p, Value v, Match& m) {
     case Pattern::Kind::var:
       if (m.vars[p.var].absent()) m.vars[p.var] = v;
       return m.vars[p.var].id == v.id;
-    case Pattern::Kind::constant: return is_filled_with(n, p.value);
-    case Pattern::Kind::call: break;
+    case Pattern::Kind::constant:
+      return is_filled_with(n, p.value);
+    case Pattern::Kind::call:
+      break;
   }
-  if (n.op != p.op || v.id.out != 0 || n.inputs.size() < p.args.size() || n.n_saved > 0) return false;
+  if (n.op != p.op || v.id.out != 0 || n.inputs.size() < p.args.size() || n.n_saved > 0)
+    return false;
   const int n_orders = n.op->has(kCommutative) && p.args.size() >= 2 ? 2 : 1;
   for (int order = 0; order < n_orders; ++order) {
     Match attempt = m;
@@ -84,7 +88,8 @@ std::span<const Rule> rules() {
 }
 
 Graph apply_rules(const Graph& graph, std::span<const Rule> rules) {
-  // Nodes are rebuilt in order, so the inputs of each are simple already: one sweep reaches the end.
+  // Nodes are rebuilt in order, so the inputs of each are simple already: one sweep reaches the
+  // end.
   return prune(rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     Values out = r.copy(i);
     if (out.size() == 1) out[0] = simplified(r.to(), out[0], rules);

@@ -20,7 +20,8 @@ Value compose_transposes(Graph&, const Match& m) {
 }
 
 Value if_identity(Graph&, const Match& m) {
-  const auto order = Transpose::order(m.nodes[0]->attrs.as<Transpose::Attrs>(), m.vars[0].type().rank());
+  const auto order =
+      Transpose::order(m.nodes[0]->attrs.as<Transpose::Attrs>(), m.vars[0].type().rank());
   for (size_t i = 0; i < order.size(); ++i)
     if (order[i] != static_cast<int64_t>(i)) return {};
   return m.vars[0];
