@@ -33,7 +33,7 @@ struct Tile {
   int64_t width;
   int n_folds;     // those that hold elements before k
   int fold_steps;  // fold / 4
-  int fold_parts;  // fold / 16
+  int fold_parts;  // from the scale of a fold to that of the next
   int fold_scale;  // folds that share a scale of x
   float* c;
   int64_t ldc;
@@ -123,7 +123,7 @@ void clear_panel(float* c, int64_t n) {
 }
 
 // The panel against every tile of the range, one span.
-template <class U, bool kMins, bool kScaleFolds, bool kSigned>
+template <class U, class Unpack, bool kScaleFolds>
 void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
   const BulkX& x = *a.x;
   Tile<U> t{};
@@ -131,7 +131,7 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
   const int64_t left = a.w->k - span * kSpan;
   t.n_folds = left < kSpan ? static_cast<int>(ceil_div(left, fold)) : x.n_folds;
   t.fold_steps = fold / 4;
-  t.fold_parts = fold / 16;
+  t.fold_parts = Unpack::kPairs ? 1 : fold / 16;
   t.fold_scale = x.n_folds > x.n_scales ? x.n_folds / x.n_scales : 1;
   t.ldc = a.ldc;
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
@@ -147,7 +147,7 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
       t.x_scales = x.scales + at * x.n_scales;
       t.sums = x.sums ? x.sums + at * x.n_folds : nullptr;
       t.c = a.c + row * a.ldc + (tile - a.tile_begin) * kTileRows;
-      multiply_rows<U, kMins, kScaleFolds, kSigned>(t, t.width);
+      multiply_rows<U, Unpack::kMins, kScaleFolds, Unpack::kSigned>(t, t.width);
     }
   }
 }
@@ -156,12 +156,8 @@ template <class U, class Unpack>
 void bulk_encoded(const BulkArgs& a) {
   static_assert(kPanelRows % U::kTileRows == 0);
   Panel<U> panel;
-  const bool scale_folds = a.x->n_scales > 1;
-  const auto multiply = Unpack::kMins
-                            ? (scale_folds ? multiply_panel<U, true, true, Unpack::kSigned>
-                                           : multiply_panel<U, true, false, Unpack::kSigned>)
-                            : (scale_folds ? multiply_panel<U, false, true, Unpack::kSigned>
-                                           : multiply_panel<U, false, false, Unpack::kSigned>);
+  const auto multiply =
+      a.x->n_scales > 1 ? multiply_panel<U, Unpack, true> : multiply_panel<U, Unpack, false>;
   const int n_rows = static_cast<int>(round_up(a.n_rows, U::kTileRows));
   std::memset(panel.codes[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * kSpan);
   std::memset(panel.scales[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * 64);

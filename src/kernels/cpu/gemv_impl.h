@@ -3,7 +3,9 @@
 //
 // Encoded x, one row of weights, per span: lane sums of four products (as many as `chain` vectors
 // give) are converted and multiplied by (scale of w * scale of x) into two accumulators in turn;
-// minimums * sums(x) are subtracted from the second. Their lanes are added at the end of the row.
+// minimums * sums(x) are subtracted from the second. In the formats that have `kPairs`, scales and
+// minimums are eight each, side by side in one vector, and so are the scales and sums of x: one
+// multiplication gives both products. Lanes are added at the end of the row.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,9 @@ inline __attribute__((always_inline)) void add_span(const typename Unpack::Span&
     }
     sum[i % 2] = U::fma(U::convert(dot), U::template pick<Unpack>(scales, i), sum[i % 2]);
   }
-  if constexpr (Unpack::kMins) {
+  if constexpr (Unpack::kMins && Unpack::kPairs) {
+    sum[1] = U::template add_mins<Unpack::kPlusMins>(scales, sum[1]);
+  } else if constexpr (Unpack::kMins) {
     sum[1] = U::subtract_parts(w.mins, U::load_parts(x.sums + at * kSpanParts), sum[1]);
   }
 }
@@ -82,7 +86,7 @@ enum class CodeRange { plain, raised, is_signed };
 // Any format, by Format::unpack.
 template <class U, bool kHasMins, CodeRange kCodes>
 struct GenericUnpack {
-  static constexpr bool kMins = kHasMins;
+  static constexpr bool kMins = kHasMins, kPairs = false;
   static constexpr bool kSigned = kCodes == CodeRange::is_signed;
   static constexpr bool kStarts = kCodes == CodeRange::raised;
   static constexpr int kChain = 1;
@@ -114,6 +118,7 @@ MatmulKernel kernel_of(int offset) {
   kernel.wish.encoded = true;
   kernel.wish.offset = offset;
   kernel.wish.chain = Unpack::kChain;
+  kernel.wish.pairs = Unpack::kPairs;
   kernel.wish.vector = U::kBytes;
   for (int p = 0; p < kSpanParts; ++p) {
     kernel.wish.order[p] = static_cast<uint8_t>(Unpack::kOrder[p]);

@@ -76,6 +76,7 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   wish = wish_of(operand.kernel, w.format, x);
   if (call.phase == Phase::bulk) {
     wish.chain = wish.vector = 0;
+    wish.pairs = false;
     wish.order = {};
   } else {
     wish.fold = 0;

@@ -35,11 +35,12 @@ struct WeightView {
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
-  int offset = 0;     // what the kernel's codes of weights have been raised by
-  int fold = 0;       // elements whose integer sum gets one scale (bulk)
-  bool sums = false;  // the weights have minimums
-  int chain = 1;      // code vectors summed before they are scaled (decode)
-  int vector = 0;     // bytes of codes in a vector (decode)
+  int offset = 0;      // what the kernel's codes of weights have been raised by
+  int fold = 0;        // elements whose integer sum gets one scale (bulk)
+  bool sums = false;   // the weights have minimums
+  int chain = 1;       // code vectors summed before they are scaled (decode)
+  bool pairs = false;  // scales and sums side by side, for groups of 32 (decode)
+  int vector = 0;      // bytes of codes in a vector (decode)
   std::array<uint8_t, kSpanParts> order{};  // part of the span at each position (decode)
   bool operator==(const XWish&) const = default;
 };
@@ -49,7 +50,7 @@ struct DecodeX {
   int64_t n_spans = 0;
   int8_t* codes = nullptr;    // [256], parts in the wished order
   int32_t* starts = nullptr;  // [64 / chain]: -offset * sum of the codes in the lane
-  float* scales = nullptr;    // [16], one a part in natural order
+  float* scales = nullptr;    // [16], one a part in natural order; or pairs: 8 scales, 8 sums
   float* sums = nullptr;      // [16]: scale * sum of the codes of the part
   float* values = nullptr;    // [256]: not encoded
 };

@@ -40,7 +40,7 @@ DecodeX decode_arrays(const XWish& wish, int64_t m, int64_t k, Arrays& arrays) {
   x.codes = arrays.take<int8_t>(wish.encoded, n * kSpan);
   x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * kSpan / 4 / wish.chain);
   x.scales = arrays.take<float>(wish.encoded, n * kSpanParts);
-  x.sums = arrays.take<float>(wish.encoded && wish.sums, n * kSpanParts);
+  x.sums = arrays.take<float>(wish.encoded && wish.sums && !wish.pairs, n * kSpanParts);
   x.values = arrays.take<float>(!wish.encoded, n * kSpan);
   return x;
 }
@@ -132,6 +132,14 @@ void prepare_decode_span(const XWish& wish, const EncodedSpan& span, int per_sca
     decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
   }
   auto* scales = view.scales + at * kSpanParts;
+  if (wish.pairs) {
+    for (int g = 0; g < 8; ++g) {
+      const int sum = span.sums[2 * g] + span.sums[2 * g + 1];
+      scales[g] = span.scales[2 * g / per_scale];
+      scales[8 + g] = wish.sums ? scales[g] * static_cast<float>(sum) : 0.0f;
+    }
+    return;
+  }
   for (int p = 0; p < kSpanParts; ++p) scales[p] = span.scales[p / per_scale];
   if (wish.sums) {
     auto* sums = view.sums + at * kSpanParts;

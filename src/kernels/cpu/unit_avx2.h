@@ -55,10 +55,17 @@ struct Avx2 {
   static F subtract_parts(const Parts& a, const Parts& b, F c) {
     return fnma(a.half[1], b.half[1], fnma(a.half[0], b.half[0], c));
   }
+  // c - or + the upper half.
+  template <bool kPlus>
+  static F add_mins(const Parts& pairs, F c) {
+    return kPlus ? _mm256_add_ps(c, pairs.half[1]) : _mm256_sub_ps(c, pairs.half[1]);
+  }
   // A vector's parts lie in the same half of the span.
   template <class Unpack>
   static F pick(const Parts& scales, int i) {
-    const auto part = [&](int lane) { return Unpack::kOrder[i * Unpack::kChain * 2 + lane / 4]; };
+    const auto part = [&](int lane) {
+      return Unpack::kOrder[i * Unpack::kChain * 2 + lane / 4] / (Unpack::kPairs ? 2 : 1);
+    };
     const I index = _mm256_setr_epi32(part(0) % 8, part(1) % 8, part(2) % 8, part(3) % 8,
                                       part(4) % 8, part(5) % 8, part(6) % 8, part(7) % 8);
     return _mm256_permutevar8x32_ps(scales.half[part(0) / 8], index);

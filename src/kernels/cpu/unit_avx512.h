@@ -27,7 +27,7 @@ struct Avx512 {
   template <bool kSigned>
   static I dot(I sum, I w, I x) {
     static_assert(!kSigned);
-    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "vm"(x));
     return sum;
   }
 
@@ -45,9 +45,17 @@ struct Avx512 {
   static Parts load_parts(const float* at) { return load(at); }
   static Parts mul_parts(Parts a, Parts b) { return mul(a, b); }
   static F subtract_parts(Parts a, Parts b, F c) { return fnma(a, b, c); }
+  // c - or + the upper half.
+  template <bool kPlus>
+  static F add_mins(Parts pairs, F c) {
+    return kPlus ? _mm512_mask_add_ps(c, 0xff00, c, pairs)
+                 : _mm512_mask_sub_ps(c, 0xff00, c, pairs);
+  }
   template <class Unpack>
   static F pick(Parts scales, int i) {
-    const auto part = [&](int lane) { return Unpack::kOrder[i * Unpack::kChain * 4 + lane / 4]; };
+    const auto part = [&](int lane) {
+      return Unpack::kOrder[i * Unpack::kChain * 4 + lane / 4] / (Unpack::kPairs ? 2 : 1);
+    };
     const I index = _mm512_setr_epi32(part(0), part(1), part(2), part(3), part(4), part(5), part(6),
                                       part(7), part(8), part(9), part(10), part(11), part(12),
                                       part(13), part(14), part(15));

@@ -1,0 +1,146 @@
+// Speed of the matrix products next to the machine's limits. Filters: --benchmark_filter=bulk/q4_k
+//
+// Counters are per second of processor time, and in percent of what one thread reaches in plain
+// loops of int8 products, f32 products, and reads. THREADS=n runs on n threads.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lamella/base/error.h"
+#include "lamella/kernels/cpu/limits_impl.h"
+#include "lamella/kernels/cpu/matmul.h"
+
+namespace {
+
+using namespace lamella;
+using namespace lamella::cpu;
+
+// Seconds of processor time of all threads: what counts when others use the cores too.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+const LimitLoops& loops() {
+  return best_isa() == Isa::scalar ? kScalarLimits
+         : best_isa() == Isa::avx2 ? kAvx2Limits
+                                   : kAvx512Limits;
+}
+
+// Of one thread, by processor time.
+struct Machine {
+  ThreadPool pool;
+  double int8_ops = 0, f32_flops = 0, read_bytes = 0;
+
+  explicit Machine(int n_threads) : pool(n_threads) {
+    const std::vector<uint8_t> memory(int64_t{128} << 20, 1);
+    for (int i = 0; i < 5; ++i) {
+      int8_ops = std::max(int8_ops, rate([] { return 2 * loops().dots(1 << 18); }));
+      f32_flops = std::max(f32_flops, rate([] { return 2 * loops().fmas(1 << 18); }));
+      read_bytes = std::max(read_bytes, rate([&] {
+                              const auto n = static_cast<int64_t>(memory.size());
+                              benchmark::DoNotOptimize(loops().read(memory.data(), n));
+                              return n;
+                            }));
+    }
+    printf("a thread: %.3f int8 TOPS, %.3f f32 TFLOP/s, %.1f GB/s\n", int8_ops * 1e-12,
+           f32_flops * 1e-12, read_bytes * 1e-9);
+  }
+  template <class Work>
+  static double rate(Work work) {
+    const double start = cpu_seconds();
+    const auto amount = static_cast<double>(work());
+    return amount / (cpu_seconds() - start);
+  }
+};
+
+Machine& machine() {
+  const char* threads = std::getenv("THREADS");
+  static Machine instance(threads ? std::atoi(threads) : 1);
+  return instance;
+}
+
+struct Case {
+  const quant::Format* w;  // null: f32
+  const quant::Format* x;
+  Phase phase;
+  int64_t m, n, k;
+};
+
+// Blocks with f16 scales near 2^-6 wherever a scale may lie.
+std::vector<uint8_t> random_bytes(int64_t n) {
+  std::mt19937 rng(1);
+  std::vector<uint8_t> bytes(n);
+  for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng() & 0x27);
+  return bytes;
+}
+
+void run(benchmark::State& state, const Case& c) {
+  ThreadPool& pool = machine().pool;
+  const int64_t w_bytes = c.w ? c.n * c.w->blocks(c.k) * c.w->block_bytes() : c.n * c.k * 4;
+  const auto w = random_bytes(w_bytes);
+  const auto x_bytes = random_bytes(c.x ? quant::plane_offset(*c.x, 3, c.m, c.k) : c.m * c.k * 4);
+  std::vector<float> y(c.m * c.n);
+  MatmulJob job{};
+  job.w = {.format = c.w, .planes = {w.data()}};
+  job.n = c.n;
+  job.y = y.data();
+  job.y_stride = c.n;
+  MatmulCall call{.isa = best_isa(),
+                  .phase = c.phase,
+                  .m = c.m,
+                  .k = c.k,
+                  .x = {.format = c.x},
+                  .jobs = {&job, 1}};
+  call.x.row_stride = c.k;
+  for (int p = 0; p < 3; ++p) {
+    call.x.planes[p] = x_bytes.data() + (c.x ? quant::plane_offset(*c.x, p, c.m, c.k) : 0);
+  }
+  std::vector<std::byte> space(matmul_workspace(call, pool.size()) + 64);
+  auto* workspace = space.data() + (64 - reinterpret_cast<uintptr_t>(space.data()) % 64);
+  const double start = cpu_seconds();
+  for (auto _ : state) matmul(call, workspace, pool);
+  const double seconds = cpu_seconds() - start;
+  const double ops = 2.0 * c.m * c.n * c.k * state.iterations();
+  const double bytes = static_cast<double>(w_bytes) * state.iterations();
+  state.counters["TOPS"] = ops * 1e-12 / seconds;
+  state.counters["GB/s"] = bytes * 1e-9 / seconds;
+  const double limit = c.x ? machine().int8_ops : machine().f32_flops;
+  state.counters["%ops"] = 100 * ops / seconds / limit;
+  state.counters["%read"] = 100 * bytes / seconds / machine().read_bytes;
+}
+
+void add(const char* phase, const Case& c) {
+  const std::string_view w = c.w ? c.w->name : "f32", x = c.x ? c.x->name : "f32";
+  const std::string name = str(phase, "/", w, "/", x, "/m", c.m, "/n", c.n, "/k", c.k);
+  benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& s) { run(s, c); })
+
+      ->Unit(benchmark::kMillisecond)
+      ->MinTime(0.2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<const quant::Format*> formats{nullptr};
+  for (const auto& format : quant::formats()) {
+    if (format.n_planes == 1) formats.push_back(&format);
+  }
+  for (const auto* w : formats) {
+    for (const char* x : {"q8_32", "q8_256", ""}) {
+      if (!w && *x) continue;
+      const auto* x_format = quant::find_format(x);
+      add("bulk", {w, x_format, Phase::bulk, 256, 2048, 2048});
+      for (int64_t m : {1, 4, 8, 32}) {
+        // 16384 rows: more than the last-level cache holds.
+        add("decode", {w, x_format, Phase::decode, m, x_format || !w ? 49152 : 4096, 2048});
+      }
+    }
+  }
+  machine();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -1,0 +1,69 @@
+#include "lamella/kernels/cpu/limits.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+#include "lamella/kernels/cpu/limits_impl.h"
+
+namespace lamella::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const LimitLoops& loops_of(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::avx2:
+      return kAvx2Limits;
+    case Isa::avx512:
+    case Isa::amx:
+      return kAvx512Limits;
+#endif
+    default:
+      return kScalarLimits;
+  }
+}
+
+// Multiplications a second of all threads together, the best of five tries of about 10 ms.
+double multiplications(int64_t (*loop)(int64_t), ThreadPool& pool) {
+  constexpr int64_t kRounds = 1 << 18;
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    std::atomic<int64_t> n{0};
+    const auto start = Clock::now();
+    pool.run(pool.size() * 8, [&](int64_t, int) { n += loop(kRounds); });
+    best = std::max(best, static_cast<double>(n) / seconds_since(start));
+  }
+  return best;
+}
+
+double read_rate(uint32_t (*read)(const uint8_t*, int64_t), ThreadPool& pool) {
+  constexpr int64_t kBytes = int64_t{256} << 20, kRange = 1 << 18;
+  const std::vector<uint8_t> memory(kBytes, 1);
+  std::atomic<uint32_t> sink{0};
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    pool.run(kBytes / kRange,
+             [&](int64_t range, int) { sink += read(memory.data() + range * kRange, kRange); });
+    best = std::max(best, kBytes / seconds_since(start));
+  }
+  return best;
+}
+
+}  // namespace
+
+MachineLimits measure_limits(Isa isa, ThreadPool& pool) {
+  const LimitLoops& loops = loops_of(isa);
+  return {.int8_ops = 2 * multiplications(loops.dots, pool),
+          .f32_flops = 2 * multiplications(loops.fmas, pool),
+          .read_bytes = read_rate(loops.read, pool)};
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,18 @@
+// What this machine can do at most, measured: the figures that speeds are compared with.
+#pragma once
+
+#include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/isa.h"
+
+namespace lamella::cpu {
+
+struct MachineLimits {
+  double int8_ops = 0;    // multiplications and additions of bytes a second
+  double f32_flops = 0;   // of fused multiply-adds, two each
+  double read_bytes = 0;  // a second, from memory
+};
+
+// Runs for about 0.3 s on the threads of the pool and takes 256 MiB of memory meanwhile.
+MachineLimits measure_limits(Isa isa, ThreadPool& pool);
+
+}  // namespace lamella::cpu

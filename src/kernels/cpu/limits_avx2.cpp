@@ -1,0 +1,9 @@
+// The loops that measure avx2.
+#include "lamella/kernels/cpu/limits_impl.h"
+#include "lamella/kernels/cpu/unit_avx2.h"
+
+namespace lamella::cpu {
+
+const LimitLoops kAvx2Limits = limit_loops<Avx2>();
+
+}  // namespace lamella::cpu

@@ -1,0 +1,79 @@
+// Loops that do nothing but multiply, or nothing but read, over the vectors U.
+#pragma once
+
+#include <cstdint>
+
+namespace lamella::cpu {
+
+struct LimitLoops {
+  int64_t (*dots)(int64_t rounds);                    // returns multiplications of bytes made
+  int64_t (*fmas)(int64_t rounds);                    // returns multiplications made
+  uint32_t (*read)(const uint8_t* bytes, int64_t n);  // n: a multiple of 1024
+};
+
+extern const LimitLoops kScalarLimits, kAvx2Limits, kAvx512Limits;
+
+inline constexpr int kChains = 12;  // more than latency times throughput
+
+// Different starts, or the compiler would make one chain of all.
+struct ChainStarts {
+  alignas(64) float values[kChains][16];
+  ChainStarts() {
+    for (int c = 0; c < kChains; ++c) {
+      for (float& v : values[c]) v = static_cast<float>(c);
+    }
+  }
+};
+
+template <class U>
+int64_t limit_dots(int64_t rounds) {
+  const ChainStarts starts;
+  typename U::I sum[kChains];
+  const typename U::I x = U::broadcast4("abcd");
+  for (int c = 0; c < kChains; ++c) sum[c] = U::load_ints(starts.values[c]);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sum[c] = U::template dot<false>(sum[c], x, x);
+  }
+  volatile int32_t sink = 0;
+  for (int c = 0; c < kChains; ++c) {
+    int32_t first;
+    __builtin_memcpy(&first, &sum[c], 4);
+    sink = static_cast<int32_t>(static_cast<uint32_t>(sink) ^ static_cast<uint32_t>(first));
+  }
+  return rounds * kChains * U::kBytes;
+}
+
+template <class U>
+int64_t limit_fmas(int64_t rounds) {
+  const ChainStarts starts;
+  typename U::F sum[kChains];
+  const typename U::F x = U::set1(0.999f);
+  for (int c = 0; c < kChains; ++c) sum[c] = U::load(starts.values[c]);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sum[c] = U::fma(sum[c], x, x);
+  }
+  volatile float sink = 0;
+  for (int c = 0; c < kChains; ++c) sink = sink + U::sum(sum[c]);
+  return rounds * kChains * U::kLanes;
+}
+
+template <class U>
+uint32_t limit_read(const uint8_t* bytes, int64_t n) {
+  typename U::F sum[4];
+  for (auto& s : sum) s = U::zero();
+  for (int64_t i = 0; i < n; i += 4 * U::kBytes) {
+    for (int v = 0; v < 4; ++v) {
+      sum[v] = U::add(sum[v], U::load(reinterpret_cast<const float*>(bytes + i + v * U::kBytes)));
+    }
+  }
+  return static_cast<uint32_t>(U::sum(U::add(U::add(sum[0], sum[1]), U::add(sum[2], sum[3]))));
+}
+
+template <class U>
+constexpr LimitLoops limit_loops() {
+  return {limit_dots<U>, limit_fmas<U>, limit_read<U>};
+}
+
+}  // namespace lamella::cpu
