@@ -35,19 +35,19 @@ TEST(Pack, EqualsEncode) {
     for (int64_t k : {1, 31, 32, 256, 570, 1024}) {
       const int64_t m = 65;
       const auto values = test_values(m, k);
-      for (Element element : {Element::f32, Element::f16, Element::bf16}) {
+      for (Elem element : {Elem::f32, Elem::f16, Elem::bf16}) {
         std::vector<uint8_t> x(m * k * 4);
         std::vector<float> exact(m * k);
         for (int64_t i = 0; i < m * k; ++i) {
           const f16 half = f16::from(values[i]);
           const bf16 brain = bf16::from(values[i]);
-          exact[i] = element == Element::f32   ? values[i]
-                     : element == Element::f16 ? static_cast<float>(half)
-                                               : static_cast<float>(brain);
-          const void* from = element == Element::f32   ? static_cast<const void*>(&values[i])
-                             : element == Element::f16 ? static_cast<const void*>(&half)
-                                                       : &brain;
-          const int size = element == Element::f32 ? 4 : 2;
+          exact[i] = element == Elem::f32   ? values[i]
+                     : element == Elem::f16 ? static_cast<float>(half)
+                                            : static_cast<float>(brain);
+          const void* from = element == Elem::f32   ? static_cast<const void*>(&values[i])
+                             : element == Elem::f16 ? static_cast<const void*>(&half)
+                                                    : &brain;
+          const int size = element == Elem::f32 ? 4 : 2;
           std::memcpy(x.data() + i * size, from, size);
         }
         const int64_t bytes = quant::plane_offset(format, 3, m, k);

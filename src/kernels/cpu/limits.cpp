@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/limits_impl.h"
 
 namespace lamella::cpu {
@@ -14,20 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-const LimitLoops& loops_of(Isa isa) {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::avx2:
-      return kAvx2Limits;
-    case Isa::avx512:
-    case Isa::amx:
-      return kAvx512Limits;
-#endif
-    default:
-      return kScalarLimits;
-  }
 }
 
 // Multiplications a second of all threads together, the best of five tries of about 10 ms.
@@ -60,7 +47,7 @@ double read_rate(uint32_t (*read)(const uint8_t*, int64_t), ThreadPool& pool) {
 }  // namespace
 
 MachineLimits measure_limits(Isa isa, ThreadPool& pool) {
-  const LimitLoops& loops = loops_of(isa);
+  const LimitLoops& loops = by_isa(isa, kScalarLimits, kAvx2Limits, kAvx512Limits);
   return {.int8_ops = 2 * multiplications(loops.dots, pool),
           .f32_flops = 2 * multiplications(loops.fmas, pool),
           .read_bytes = read_rate(loops.read, pool)};

@@ -4,26 +4,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
 
 namespace lamella::cpu {
 namespace {
 
 const MatmulKernels& kernels_of(Isa isa) {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::avx2:
-      return kAvx2Matmul;
-    case Isa::avx512:
-    case Isa::amx:
-      return kAvx512Matmul;
-#endif
-    default:
-      return kScalarMatmul;
-  }
+  return by_isa(isa, kScalarMatmul, kAvx2Matmul, kAvx512Matmul);
 }
-
-constexpr int64_t element_bytes(Element element) { return element == Element::f32 ? 4 : 2; }
 
 WeightView view_of(const Weights& w, int64_t k) {
   WeightView view{.format = w.format, .element = w.element, .planes = w.planes, .k = k};
@@ -33,7 +22,7 @@ WeightView view_of(const Weights& w, int64_t k) {
       view.row_bytes[p] = view.n_blocks * w.format->planes[p].block_bytes;
     }
   } else {
-    view.row_bytes[0] = k * element_bytes(w.element);
+    view.row_bytes[0] = k * elem_bytes(w.element);
   }
   return view;
 }
@@ -102,7 +91,7 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
     n += job.n;
     row_bytes = std::max(row_bytes, job.w.format
                                         ? job.w.format->blocks(call.k) * job.w.format->block_bytes()
-                                        : call.k * element_bytes(job.w.element));
+                                        : call.k * elem_bytes(job.w.element));
   }
   const int64_t by_size = 32768 / row_bytes, by_threads = n / (4 * n_threads);
   return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), 4);

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 #include "lamella/quant/format.h"
 
@@ -20,20 +21,18 @@ namespace lamella::cpu {
 // for each few rows.
 enum class Phase : uint8_t { bulk, decode };
 
-enum class Element : uint8_t { f32, f16, bf16 };
-
 // w[n, k], rows one after another in each plane, at any alignment.
 struct Weights {
-  const quant::Format* format = nullptr;  // null: rows of `element`, in planes[0]
-  Element element = Element::f32;
-  quant::BlockPtr planes{};
+  const quant::Format* format = nullptr;  // null: rows of `element` (f32, f16, bf16)
+  Elem element = Elem::f32;
+  quant::BlockPtr planes{};  // rows without a format: in planes[0]
 };
 
 // x[m, k].
 struct Activations {
   const quant::Format* format =
       nullptr;  // q8_32 or q8_256, rows one after another; null: `element`
-  Element element = Element::f32;
+  Elem element = Elem::f32;
   quant::BlockPtr planes{};
   int64_t row_stride = 0;  // in elements; of `element` rows only
 };

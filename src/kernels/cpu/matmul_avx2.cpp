@@ -12,8 +12,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 }  // namespace
 
-extern const MatmulKernels kAvx2Matmul;
-const MatmulKernels kAvx2Matmul = {
+constinit const MatmulKernels kAvx2Matmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Avx2>, .bulk = bulk_exact<Avx2>}};
 

@@ -31,8 +31,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 }  // namespace
 
-extern const MatmulKernels kAvx512Matmul;
-const MatmulKernels kAvx512Matmul = {
+constinit const MatmulKernels kAvx512Matmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Avx512>, .bulk = bulk_exact<Avx512>}};
 

@@ -25,7 +25,7 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 // The weights' planes with their row sizes.
 struct WeightView {
   const quant::Format* format = nullptr;
-  Element element = Element::f32;
+  Elem element = Elem::f32;
   std::array<const uint8_t*, quant::kMaxPlanes> planes{};
   std::array<int64_t, quant::kMaxPlanes> row_bytes{};
   int64_t k = 0;
@@ -114,10 +114,7 @@ struct MatmulKernels {
   MatmulKernel exact;
 };
 
-extern const MatmulKernels kScalarMatmul;
-#if defined(__x86_64__)
-extern const MatmulKernels kAvx2Matmul, kAvx512Matmul;
-#endif
+extern const MatmulKernels kScalarMatmul, kAvx2Matmul, kAvx512Matmul;
 
 // Adds what follows from the formats alone.
 XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x);

@@ -97,9 +97,9 @@ void read_values(const Activations& x, int64_t row, int64_t k, int64_t begin, in
     return;
   }
   const int64_t at = row * x.row_stride + begin;
-  if (x.element == Element::f32) {
+  if (x.element == Elem::f32) {
     std::memcpy(out, x.planes[0] + at * 4, static_cast<size_t>(n) * 4);
-  } else if (x.element == Element::f16) {
+  } else if (x.element == Elem::f16) {
     for (int64_t i = 0; i < n; ++i) {
       out[i] = static_cast<float>(load<f16>(x.planes[0] + (at + i) * 2));
     }

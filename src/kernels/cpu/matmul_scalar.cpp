@@ -12,8 +12,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 }  // namespace
 
-extern const MatmulKernels kScalarMatmul;
-const MatmulKernels kScalarMatmul = {
+constinit const MatmulKernels kScalarMatmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>}};
 

@@ -1,31 +1,15 @@
 #include "lamella/kernels/cpu/pack.h"
 
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/pack_kernels.h"
 
 namespace lamella::cpu {
-namespace {
-
-PackKernel kernel_of(Isa isa) {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::avx2:
-      return pack_row_avx2;
-    case Isa::avx512:
-    case Isa::amx:
-      return pack_row_avx512;
-#endif
-    default:
-      return pack_row_scalar;
-  }
-}
-
-}  // namespace
-
 void pack_rows(const PackCall& call, ThreadPool& pool) {
   const quant::Format& format = *call.format;
-  const PackKernel kernel = kernel_of(call.isa);
+  const PackKernel kernel =
+      by_isa<PackKernel>(call.isa, pack_row_scalar, pack_row_avx2, pack_row_avx512);
   const int64_t n_blocks = format.blocks(call.k);
-  const int64_t x_bytes = call.row_stride * (call.element == Element::f32 ? 4 : 2);
+  const int64_t x_bytes = call.row_stride * elem_bytes(call.element);
   const auto pack = [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t block = row * n_blocks;

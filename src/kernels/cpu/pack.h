@@ -14,7 +14,7 @@ namespace lamella::cpu {
 // x[m, k] of `element` rows to `planes` (rows one after another in each plane).
 struct PackCall {
   Isa isa = Isa::scalar;
-  Element element = Element::f32;
+  Elem element = Elem::f32;
   const void* x = nullptr;
   int64_t row_stride = 0;  // in elements
   int64_t m = 0, k = 0;

@@ -32,14 +32,14 @@ template <class U>
 void pack_row(const PackRow& row) {
   constexpr int kMaxBlock = 256;
   alignas(64) float values[kMaxBlock];
-  const int64_t size = row.element == Element::f32 ? 4 : 2;
+  const int64_t size = row.element == Elem::f32 ? 4 : 2;
   uint8_t *codes = row.codes, *scales = row.scales, *sums = row.sums;
   for (int64_t begin = 0; begin < row.k; begin += row.block) {
     const int64_t left = row.k - begin, n = left < row.block ? left : row.block;
     const uint8_t* at = row.x + begin * size;
-    if (row.element == Element::f32) {
+    if (row.element == Elem::f32) {
       std::memcpy(values, at, static_cast<size_t>(n) * 4);
-    } else if (row.element == Element::f16) {
+    } else if (row.element == Elem::f16) {
       U::widen_f16(at, n, values);
     } else {
       U::widen_bf16(at, n, values);

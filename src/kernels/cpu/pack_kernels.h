@@ -10,7 +10,7 @@ namespace lamella::cpu {
 // Blocks of one row: [n_blocks][block] codes, a scale a block, sums of 16.
 struct PackRow {
   const uint8_t* x;  // elements, at any alignment
-  Element element;
+  Elem element;
   int64_t k;
   int block;
   uint8_t* codes;

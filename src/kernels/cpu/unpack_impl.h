@@ -59,11 +59,11 @@ void unpack_generic(const WeightView& w, int64_t row, int64_t span, int offset, 
 template <class U>
 void decode_values(const WeightView& w, int64_t row, int64_t begin, int64_t n, float* out) {
   if (!w.format) {
-    const int64_t size = w.element == Element::f32 ? 4 : 2;
+    const int64_t size = w.element == Elem::f32 ? 4 : 2;
     const uint8_t* at = w.planes[0] + row * w.row_bytes[0] + begin * size;
-    if (w.element == Element::f32) {
+    if (w.element == Elem::f32) {
       std::memcpy(out, at, static_cast<size_t>(n) * 4);
-    } else if (w.element == Element::f16) {
+    } else if (w.element == Elem::f16) {
       U::widen_f16(at, n, out);
     } else {
       U::widen_bf16(at, n, out);
