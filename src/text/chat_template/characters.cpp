@@ -164,7 +164,19 @@ std::string upper(std::string_view text) {
   return out + mapped(text, to_upper);
 }
 
-std::string lower(std::string_view text) { return mapped(text, to_lower); }
+std::string lower(std::string_view text) {
+  // The one letter whose lower case depends on its place: sigma at the end of a word.
+  std::string out = mapped(text, to_lower);
+  if (text.find("Σ") == text.npos) return out;
+  const std::vector<std::string_view> before = characters(text);
+  out.clear();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const bool ends_word = before[i] == "Σ" && i > 0 && is_letter(code_point(before[i - 1])) &&
+                           (i + 1 == before.size() || !is_letter(code_point(before[i + 1])));
+    out += ends_word ? "ς" : mapped(before[i], to_lower);
+  }
+  return out;
+}
 
 std::string capitalised(std::string_view text) {
   if (text.empty()) return {};

@@ -244,23 +244,23 @@ Value filter_tojson(Call& c) {
 }
 
 Value filter_urlencode(Call& c) {
-  const auto encoded = [](std::string_view text, bool keep_slash) {
+  // In queries a space is "+" and a slash is written out.
+  const auto encoded = [](std::string_view text, bool query) {
     std::string out;
     for (const char ch : text) {
       const bool plain = (ch >= '0' && ch <= '9') || ((ch | 32) >= 'a' && (ch | 32) <= 'z') ||
-                         ch == '_' || ch == '.' || ch == '-' || ch == '~' ||
-                         (ch == '/' && keep_slash);
+                         ch == '_' || ch == '.' || ch == '-' || ch == '~' || (ch == '/' && !query);
       char escape[4];
       std::snprintf(escape, sizeof escape, "%%%02X", static_cast<uint8_t>(ch));
-      out += plain ? std::string(1, ch) : std::string(escape);
+      out += plain ? std::string(1, ch) : std::string(query && ch == ' ' ? "+" : escape);
     }
     return out;
   };
-  if (!c.self.is(Kind::dict)) return c.make_text(encoded(c.self_text(), true));
+  if (!c.self.is(Kind::dict)) return c.make_text(encoded(c.self_text(), false));
   std::string out;
   for (const auto& [key, value] : c.self.dict().items) {
     if (!out.empty()) out += '&';
-    out += encoded(to_text(c.meter, key), false) + "=" + encoded(to_text(c.meter, value), false);
+    out += encoded(to_text(c.meter, key), true) + "=" + encoded(to_text(c.meter, value), true);
   }
   return c.make_text(std::move(out));
 }

@@ -26,13 +26,13 @@ Value stripped(Call& c, bool left, bool right) {
   return c.make_text(std::string(strip(self(c), left, right, has_set ? &c.text(0) : nullptr)));
 }
 
-// Pieces between white space, at most `most` cuts; the last one keeps its inner space.
+// Pieces between white space, at most `most` cuts; the last one keeps its space.
 std::vector<std::string> split_at_space(std::string_view text, int64_t most) {
   std::vector<std::string> out;
   for (text = strip(text, true, false, nullptr); !text.empty();
        text = strip(text, true, false, nullptr)) {
     if (most-- == 0) {
-      out.emplace_back(strip(text, false, true, nullptr));
+      out.emplace_back(text);
       break;
     }
     size_t end = 0;
