@@ -135,34 +135,44 @@ inline F silu(F x) {
   return select(less(x, zero()), x * e, x) / d;
 }
 
-// erfc(y / sqrt 2) e^(y^2 / 2) for y in [0, 14.6], by a polynomial in (y - 3) / (y + 3).
-inline constexpr float kErfcPoly[] = {0x1.f1b89cp-3f,  -0x1.a6b66ap-2f,  0x1.f8babap-3f,
-                                      -0x1.7a9488p-4f, 0x1.91f3e6p-7f,   0x1.7ccf34p-8f,
-                                      -0x1.03a52cp-9f, -0x1.67993cp-11f, 0x1.11e0f2p-12f,
-                                      0x1.0616dap-13f, -0x1.98bd5ep-16f, -0x1.247f14p-16f};
-inline F erfc_scaled(F y) { return poly((y - set1(3.0f)) / (y + set1(3.0f)), kErfcPoly); }
-// e^(-(s + lo)) with a tiny lo.
+// erfc(y / sqrt 2) e^(y^2 / 2) for y in [0, 14.6]: a polynomial in (y - 3) / (y + 3), over y + 3.
+inline constexpr float kErfcPoly[] = {0x1.754a76p+0f,  -0x1.04c72ap+0f, 0x1.d71386p-2f,
+                                      -0x1.832d0ap-4f, -0x1.56d5f8p-6f, 0x1.c8bd86p-7f,
+                                      0x1.0ca398p-9f,  -0x1.0eac52p-9f, -0x1.00a328p-11f,
+                                      0x1.134c66p-12f, 0x1.c8df16p-14f};
+// e^(-(s + lo)) with s >= 0 and a tiny lo, which goes into the reduced argument.
 inline F exp_minus(F s, F lo) {
-  const F e = exp(-s);
-  return fma(e, -lo, e);
+  F n;
+  const F r = exp_reduce(max(set1(-105.0f), -s), n) - lo;
+  return scale2(fma(fma(poly(r, kExpPoly), r, set1(1.0f)), r, set1(1.0f)), n);
+}
+// erfc(y / sqrt 2), where s + lo = y^2 / 2. What 1 / (y + 3) rounds off goes into the exponent.
+inline F erfc_from(F y, F s, F lo) {
+  const F d = y + set1(3.0f), inverse = set1(1.0f) / d;
+  const F lost = fma(-inverse, d, set1(1.0f)) - (y - (d - set1(3.0f))) * inverse;
+  const F p = poly((y - set1(3.0f)) * inverse, kErfcPoly);
+  return exp_minus(s, lo - lost) * (inverse * p);
+}
+
+// erf x = x + x P(x^2) for |x| <= 0.9. <= 2 ulp.
+inline constexpr float kErfPoly[] = {0x1.06eba8p-3f,  -0x1.812744p-2f, 0x1.ce2e54p-4f,
+                                     -0x1.b81524p-6f, 0x1.550a44p-8f,  -0x1.aca386p-11f,
+                                     0x1.651096p-14f};
+inline F erf(F x) {
+  const F y = min(set1(10.0f), abs(x)), s = y * y;
+  const F small = fma(x, poly(s, kErfPoly), x);
+  const F tail = erfc_from(y * set1(0x1.6a09e6p+0f), s, fma(y, y, -s));
+  return select(less(y, set1(0.9f)), small, copysign(set1(1.0f) - tail, x));
 }
 
 // x Phi(x) = x erfc(-x / sqrt 2) / 2, so NaN for -infinity. <= 4 ulp; below -13 within 1e-43.
 inline F gelu(F x) {
   const F y = min(set1(14.5f), abs(x)), half = y * set1(0.5f), s = y * half;
-  const F tail = set1(0.5f) * exp_minus(s, fma(y, half, -s)) * erfc_scaled(y);
-  return x * select(less(x, zero()), tail, set1(1.0f) - tail);
-}
-
-// erf x = x P(x^2) for |x| <= 0.9. <= 2 ulp.
-inline constexpr float kErfPoly[] = {0x1.20dd76p+0f,  -0x1.812744p-2f, 0x1.ce2e54p-4f,
-                                     -0x1.b81524p-6f, 0x1.550a44p-8f,  -0x1.aca386p-11f,
-                                     0x1.651096p-14f};
-inline F erf(F x) {
-  const F y = min(set1(10.0f), abs(x)), s = y * y;
-  const F small = x * poly(s, kErfPoly);
-  const F tail = exp_minus(s, fma(y, y, -s)) * erfc_scaled(y * set1(0x1.6a09e6p+0f));
-  return select(less(y, set1(0.9f)), small, copysign(set1(1.0f) - tail, x));
+  const F tail = set1(0.5f) * erfc_from(y, s, fma(y, half, -s));
+  const F phi = select(less(x, zero()), tail, set1(1.0f) - tail);
+  const F z = x * set1(0x1.6a09e6p-1f);
+  const F erf_z = fma(z, poly(z * z, kErfPoly), z);
+  return x * select(less(y, set1(0.7f)), fma(set1(0.5f), erf_z, set1(0.5f)), phi);
 }
 
 // x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), so NaN for -infinity. <= 4 ulp; below -9.9 within
