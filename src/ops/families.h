@@ -10,6 +10,9 @@ namespace lamella {
 std::span<const Op* const> math_ops();
 std::span<const Op* const> shape_ops();
 std::span<const Op* const> reduce_ops();
+std::span<const Op* const> index_ops();
+std::span<const Op* const> quant_ops();
+std::span<const Op* const> random_ops();
 std::span<const Op* const> linalg_ops();
 
 }  // namespace lamella
