@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "lamella/backends/reference/evaluate.h"
+#include "lamella/ops/evaluate.h"
 #include "lamella/ops/op.h"
 
 namespace lamella {
