@@ -5,11 +5,12 @@
 
 #include <chrono>
 #include <ctime>
-#include <filesystem>
 
 #include "lamella/base/error.h"
-#include "smollm2.h"
-#include "vocabularies.h"
+#include "lamella/frontends/gguf/gguf.h"
+#include "lamella/lm/gguf_text.h"
+#include "tests/support/golden.h"
+#include "tests/text/vocabularies.h"
 
 namespace lamella {
 namespace {
@@ -88,14 +89,12 @@ TEST(ChatTemplate, AgreesWithJinja2) {
 }
 
 TEST(ChatTemplate, OfSmolLm2) {
-  const auto path = find_smollm2();
-  const std::string golden =
-      std::string(LAMELLA_SOURCE_DIR) + "/../shared/golden/smollm2/greedy.json";
-  if (!path || !std::filesystem::exists(golden))
-    GTEST_SKIP() << "no SmolLM2 or no golden runs here";
-  const ChatTemplate chat(read_gguf_text(*path).strings.at("tokenizer.chat_template"));
+  const auto path = test::smollm2();
+  const auto folder = test::full_golden_dir();
+  if (!path || !folder) GTEST_SKIP() << "no SmolLM2 or no golden runs here";
+  const ChatTemplate chat(read_chat_template(gguf::Gguf::open(path->string())));
   int n_chats = 0;
-  const auto runs = read_json(golden);
+  const auto runs = read_json(*folder / "smollm2/greedy.json");
   for (const auto& run : runs.at("runs")) {
     if (run.at("kind") != "chat") continue;
     ++n_chats;

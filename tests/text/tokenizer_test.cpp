@@ -3,14 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "lamella/base/error.h"
+#include "lamella/frontends/gguf/gguf.h"
+#include "lamella/lm/gguf_text.h"
 #include "lamella/text/check_tokenizer.h"
 #include "lamella/text/pretokenize.h"
-#include "smollm2.h"
-#include "vocabularies.h"
+#include "tests/support/golden.h"
+#include "tests/text/vocabularies.h"
 
 namespace lamella {
 namespace {
@@ -201,16 +203,15 @@ TEST(Tokenizer, LongTextsTakeLinearTime) {
 }
 
 TEST(Tokenizer, OfSmolLm2) {
-  const auto path = find_smollm2();
+  const auto path = test::smollm2();
   if (!path) GTEST_SKIP() << "no SmolLM2 here";
-  const auto t = make_tokenizer(vocabulary_of(read_gguf_text(*path)));
+  const auto t = make_tokenizer(read_vocabulary(gguf::Gguf::open(path->string())));
   EXPECT_EQ(t->size(), 49152);
   EXPECT_THAT(t->encode("Hello world"), ElementsAre(19556, 905));
   EXPECT_TRUE(t->ends_generation(2));
-  const std::string golden =
-      std::string(LAMELLA_SOURCE_DIR) + "/../shared/golden/tokenizer/smollm2.json";
-  if (!std::filesystem::exists(golden)) GTEST_SKIP() << "no " << golden;
-  const TokenizerReport report = judge_tokenizer(golden, *t);
+  const auto folder = test::full_golden_dir();
+  if (!folder) GTEST_SKIP() << "no ../shared/golden";
+  const TokenizerReport report = judge_tokenizer(*folder / "tokenizer/smollm2.json", *t);
   EXPECT_EQ(report.entries.size(), 150u);
   EXPECT_EQ(report.n_failed, 0);
   for (const auto& entry : report.entries) EXPECT_TRUE(entry.passed) << entry.line;
@@ -218,13 +219,14 @@ TEST(Tokenizer, OfSmolLm2) {
 
 // The byte-level BPE vocabularies of the reference models, one a pre-tokenizer.
 TEST(Tokenizer, OfReferenceModels) {
-  const std::string folder = std::string(LAMELLA_SOURCE_DIR) + "/../shared/golden/arch/";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  const auto full = test::full_golden_dir();
+  if (!full) GTEST_SKIP() << "no ../shared/golden";
+  const std::string folder = *full / "arch/";
   const Json manifest = read_json(folder + "manifest.json");
   int n_models = 0;
   for (const auto& [name, entry] : manifest.at("cases").items()) {
     if (!entry.contains("tokenize")) continue;
-    Vocabulary v = vocabulary_of(read_gguf_text(folder + entry.at("file").get<std::string>()));
+    Vocabulary v = read_vocabulary(gguf::Gguf::open(folder + entry.at("file").get<std::string>()));
     const auto rows = pre_tokenizers();
     const bool known = std::any_of(rows.begin(), rows.end(),
                                    [&](const PreTokenizerRow& r) { return r.name == v.pre; });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lamella/text/vocabulary.h"
+#include "tests/support/golden.h"
 
 namespace lamella {
 
@@ -18,9 +19,7 @@ inline nlohmann::json read_json(const std::string& path) {
   return nlohmann::json::parse(file);
 }
 
-inline std::string golden_path(const std::string& name) {
-  return std::string(LAMELLA_SOURCE_DIR) + "/tests/golden/" + name;
-}
+inline std::string golden_path(const std::string& name) { return test::golden_dir() / name; }
 
 // tests/golden/tokenizer/small_bpe.json: 702 tokens, trained on a page of text.
 inline Vocabulary small_vocabulary(const nlohmann::json& golden, const std::string& pre) {
