@@ -5,17 +5,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "lamella/base/numeric.h"
+#include "lamella/kernels/cpu/elem_types.h"
 
 namespace lamella::cpu {
 namespace {
 
-// C++ types that elements are stored in; bool as a byte, of which any bit but 0 is truth.
-struct Bool {
-  uint8_t byte;
-};
-using ElemTypes = std::tuple<Bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                             uint64_t, f16, bf16, float, double>;
 using RegisterTypes = std::tuple<float, double, int64_t, uint64_t>;
 
 // The nearest end of T beyond its range, 0 for NaN.
@@ -102,24 +96,8 @@ void store(const TileTable& table, const void* from, void* to, int64_t stride, i
   }
 }
 
-// fn.operator()<T>() with the C++ type of the element.
-template <class Fn>
-auto with_elem(Elem elem, Fn fn) {
-  using Result = decltype(fn.template operator()<float>());
-  Result result{};
-  [&]<size_t... I>(std::index_sequence<I...>) {
-    ((static_cast<size_t>(elem) == I
-          ? (result = fn.template operator()<std::tuple_element_t<I, ElemTypes>>(), 0)
-          : 0),
-     ...);
-  }
-  (std::make_index_sequence<kElems>{});
-  return result;
-}
-
 template <class T>
-constexpr bool kIsFloat32 =
-    std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+constexpr bool kIsFloat32 = std::is_same_v<T, float> || kIsNarrowFloat<T>;
 // Registers that T is loaded to and stored from; the engine casts between the others.
 template <class T, class Register>
 constexpr bool kHolds = std::is_same_v<T, Bool> ||
