@@ -1,0 +1,230 @@
+// Reductions over any axes: the walk over results, and the arithmetic of f64 and integers.
+#include "lamella/kernels/cpu/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lamella/kernels/cpu/by_isa.h"
+#include "lamella/kernels/cpu/elem_types.h"
+
+namespace lamella::cpu {
+namespace {
+
+constexpr int kMaxDims = 16;
+constexpr int64_t kColumns = 128;    // results that are summed side by side
+constexpr int64_t kBlock = 4096;     // elements of a row that are summed in f32 before f64
+constexpr int64_t kBlockRows = 256;  // rows of columns that are
+constexpr int64_t kTaskElements = 1 << 14;
+
+struct Dim {
+  int64_t size, stride;
+};
+
+// Dimensions from the innermost outwards; those that lie alike are merged.
+struct Walk {
+  int rank = 0;
+  Dim dims[kMaxDims];
+
+  void add(Dim d) {
+    if (rank > 0 && dims[rank - 1].size * dims[rank - 1].stride == d.stride) {
+      dims[rank - 1].size *= d.size;
+    } else if (rank < kMaxDims) {
+      dims[rank++] = d;
+    }
+  }
+  int64_t count(int from = 0) const {
+    int64_t n = 1;
+    for (int d = from; d < rank; ++d) n *= dims[d].size;
+    return n;
+  }
+  int64_t offset(int64_t i, int from = 0) const {
+    int64_t at = 0;
+    for (int d = from; d < rank; ++d) {
+      at += i % dims[d].size * dims[d].stride;
+      i /= dims[d].size;
+    }
+    return at;
+  }
+};
+
+struct Plan {
+  Walk kept, over;
+  bool along_row;  // the last axis is reduced: lanes lie along it, else along results
+  int64_t n_over;
+};
+
+Plan make_plan(const Reduce& job) {
+  Plan p;
+  for (size_t d = job.shape.size(); d-- > 0;) {
+    // The innermost dimension of each walk stays as it is even at size 1: which way lanes lie must
+    // not depend on a size.
+    const Dim dim{job.shape[d], job.strides[d]};
+    Walk& walk = job.reduced[d] ? p.over : p.kept;
+    if (dim.size != 1 || walk.rank == 0) walk.add(dim);
+  }
+  p.along_row = !job.shape.empty() && job.reduced.back();
+  p.n_over = p.over.rank == 0 ? 1 : p.over.count();
+  if (p.over.rank == 0) p.over.add({1, 1});
+  if (p.kept.rank == 0) p.kept.add({1, 1});
+  return p;
+}
+
+template <class T>
+struct Values {
+  using W = Wide<T>;
+  static W start(Reduce::Kind kind) {
+    using Limits = std::numeric_limits<W>;
+    using Narrow = std::numeric_limits<std::conditional_t<std::is_same_v<T, Bool>, bool, T>>;
+    switch (kind) {
+      case Reduce::Kind::sum:
+      case Reduce::Kind::mean:
+        return 0;
+      case Reduce::Kind::prod:
+        return 1;
+      case Reduce::Kind::max: {
+        if constexpr (std::is_floating_point_v<W>)
+          return -Limits::infinity();
+        else
+          return static_cast<W>(Narrow::lowest());
+      }
+      case Reduce::Kind::min: {
+        if constexpr (std::is_floating_point_v<W>)
+          return Limits::infinity();
+        else
+          return static_cast<W>(Narrow::max());
+      }
+    }
+    return 0;
+  }
+  static W combine(Reduce::Kind kind, W a, W b) {
+    // Integers wrap, so arithmetic is that of uint64_t.
+    using Arithmetic = std::conditional_t<std::is_floating_point_v<W>, W, uint64_t>;
+    const Arithmetic u = static_cast<Arithmetic>(a), v = static_cast<Arithmetic>(b);
+    switch (kind) {
+      case Reduce::Kind::sum:
+      case Reduce::Kind::mean:
+        return static_cast<W>(u + v);
+      case Reduce::Kind::prod:
+        return static_cast<W>(u * v);
+      case Reduce::Kind::max:
+        return a > b || a != a ? a : b;
+      case Reduce::Kind::min:
+        return a < b || a != a ? a : b;
+    }
+    return a;
+  }
+};
+
+// One result after the other, element by element: f64, integers, and rows of other strides than 1.
+template <class T>
+void reduce_plainly(const Reduce& job, const Plan& p, int64_t begin, int64_t end) {
+  using V = Values<T>;
+  for (int64_t i = begin; i < end; ++i) {
+    const T* x = static_cast<const T*>(job.x) + p.kept.offset(i);
+    auto total = V::start(job.kind);
+    const Dim inner = p.over.dims[0];
+    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
+      const T* row = x + p.over.offset(outer, 1);
+      auto part = V::start(job.kind);
+      for (int64_t j = 0; j < inner.size; ++j)
+        part = V::combine(job.kind, part, widened(row[j * inner.stride]));
+      total = V::combine(job.kind, total, part);
+    }
+    if constexpr (std::is_floating_point_v<Wide<T>>) {
+      if (job.kind == Reduce::Kind::mean) total /= static_cast<Wide<T>>(p.n_over);
+    }
+    static_cast<T*>(job.y)[i] = narrowed_to<T>(total);
+  }
+}
+
+// Running totals in f64, over parts that an instruction set's kernel gives.
+struct Total {
+  Reduce::Kind kind;
+  double value;
+  explicit Total(Reduce::Kind k) : kind(k), value(Values<double>::start(k)) {}
+  void add(double part) { value = Values<double>::combine(kind, value, part); }
+  double result(int64_t n) const {
+    return kind == Reduce::Kind::mean ? value / static_cast<double>(n) : value;
+  }
+};
+
+template <class T>
+void reduce_rows(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
+                 int64_t end) {
+  const int64_t length = p.over.dims[0].size;
+  for (int64_t i = begin; i < end; ++i) {
+    const T* x = static_cast<const T*>(job.x) + p.kept.offset(i);
+    Total total(job.kind);
+    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
+      const T* row = x + p.over.offset(outer, 1);
+      for (int64_t j = 0; j < length; j += kBlock) {
+        total.add(double{table.row(job.kind, job.elem, row + j, std::min(kBlock, length - j))});
+      }
+    }
+    static_cast<T*>(job.y)[i] = narrowed_to<T>(static_cast<float>(total.result(p.n_over)));
+  }
+}
+
+// Results [begin, end) of which kept dimension 0 is dense: up to kColumns at a time.
+template <class T>
+void reduce_columns(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
+                    int64_t end) {
+  const int64_t width = p.kept.dims[0].size;
+  const Dim inner = p.over.dims[0];
+  while (begin < end) {
+    const int64_t n = std::min({kColumns, end - begin, width - begin % width});
+    const T* x = static_cast<const T*>(job.x) + p.kept.offset(begin);
+    double total[kColumns];
+    std::fill(total, total + n, Values<double>::start(job.kind));
+    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
+      const T* rows = x + p.over.offset(outer, 1);
+      for (int64_t r = 0; r < inner.size; r += kBlockRows) {
+        float part[kColumns];
+        std::fill(part, part + n, Values<float>::start(job.kind));
+        table.columns(job.kind, job.elem, rows + r * inner.stride,
+                      std::min(kBlockRows, inner.size - r), inner.stride, n, part);
+        for (int64_t c = 0; c < n; ++c)
+          total[c] = Values<double>::combine(job.kind, total[c], part[c]);
+      }
+    }
+    for (int64_t c = 0; c < n; ++c) {
+      const double y =
+          job.kind == Reduce::Kind::mean ? total[c] / static_cast<double>(p.n_over) : total[c];
+      static_cast<T*>(job.y)[begin + c] = narrowed_to<T>(static_cast<float>(y));
+    }
+    begin += n;
+  }
+}
+
+using Range = void (*)(const Reduce&, const Plan&, const ReduceTable&, int64_t, int64_t);
+
+template <class T>
+void reduce_range(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
+                  int64_t end) {
+  if constexpr (std::is_same_v<Wide<T>, float>) {
+    if (p.along_row && p.over.dims[0].stride == 1) return reduce_rows<T>(job, p, table, begin, end);
+    if (!p.along_row && p.kept.dims[0].stride == 1)
+      return reduce_columns<T>(job, p, table, begin, end);
+  }
+  reduce_plainly<T>(job, p, begin, end);
+}
+
+const ReduceTable& table_of(Isa isa) {
+  return by_isa(isa, scalar::kReduceTable, avx2::kReduceTable, avx512::kReduceTable);
+}
+
+}  // namespace
+
+void reduce(const Reduce& job, ThreadPool& pool, Isa isa) {
+  const Plan p = make_plan(job);
+  const int64_t n = p.kept.count();
+  if (n == 0) return;
+  const Range range = with_elem(job.elem, []<class T>() -> Range { return reduce_range<T>; });
+  const ReduceTable& table = table_of(isa);
+  const int64_t grain = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, p.n_over));
+  pool.run_ranges(n, grain,
+                  [&](int64_t begin, int64_t end, int) { range(job, p, table, begin, end); });
+}
+
+}  // namespace lamella::cpu
