@@ -1,12 +1,15 @@
 #include "lamella/ops/families.h"
+#include "lamella/ops/linalg/gated_mlp_up.h"
+#include "lamella/ops/linalg/linear.h"
 #include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/linalg/multi_linear.h"
 
 namespace lamella {
 
 std::span<const Op* const> linalg_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<Matmul>,
+      &op<GatedMlpUp>, &op<Linear>, &op<Matmul>, &op<MultiLinear>,
       // sorted:end
   };
   return kOps;

@@ -18,12 +18,11 @@ struct Matmul {
       .outputs = "y",
       .doc =
           "y[..., m, n] = sum over k of x[..., m, k] * w[..., n, k] (transpose_w, the default: "
-          "weights lie "
-          "as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 serves them "
-          "all. Either "
-          "operand may be encoded along k; products are exact over the decoded values. Floats "
-          "accumulate in "
-          "at least f32; integers wrap. The type of y is that of x, f32 where x is encoded.",
+          "weights lie as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 "
+          "serves them all. Either operand may be encoded, in blocks along its last axis; products "
+          "are exact over the decoded values. Floats accumulate in at least f32; integers wrap. "
+          "The "
+          "type of y is that of x, f32 where x is encoded.",
       .ulps = 2,
       .ulps_per_length = 0.5};
   struct Attrs {
@@ -35,12 +34,12 @@ struct Matmul {
     }
   };
 
-  static void type(TypeCx& cx, const Attrs& a) {
-    const Type &x = cx.in(0), &w = cx.in(1);
+  static void type(TypeCx& cx, const Attrs& a) { type_of(cx, 0, 1, a); }
+  // The output of inputs `i` and `j`, for ops built on this one; gives its last size.
+  static Dim type_of(TypeCx& cx, size_t i, size_t j, const Attrs& a) {
+    const Type &x = cx.in(i), &w = cx.in(j);
     cx.check(x.is_tensor() && w.is_tensor() && x.rank() >= 1 && w.rank() >= 2,
              "wants x of rank 1 or more and w of rank 2 or more; got ", x, " and ", w);
-    cx.check(!w.dtype.is_block() || a.transpose_w,
-             "an encoded w is stored with k last; want transpose_w; got ", w);
     const bool both_plain = !x.dtype.is_block() && !w.dtype.is_block();
     cx.check(x.dtype == w.dtype || (is_real(x.dtype) && is_real(w.dtype)),
              "operands of different kinds; got ", x, " and ", w);
@@ -56,6 +55,7 @@ struct Matmul {
     if (x.rank() >= 2) batch.dims.push_back(x.shape[-2]);
     batch.dims.push_back(n);
     cx.out(x.dtype.is_block() ? kF32 : x.dtype, std::move(batch));
+    return n;
   }
 
   static Dim flops(const Graph& g, const Node& n) {
@@ -95,6 +95,8 @@ struct Matmul {
     }
   }
 
+  static void vjp(VjpCx& cx, const Attrs& a);
+
   static void samples(Samples& s) {
     const DType q4 = find_dtype("q4_0"), q6 = find_dtype("q6_k"), q8 = find_dtype("q8_32");
     for (DType w : {DType{}, q4, q6})
@@ -108,7 +110,19 @@ struct Matmul {
     s.add({In{.shape = {0, 5}}, In{.shape = {7, 5}}}, Attrs{});
     s.add({In{.shape = {3, 0}}, In{.shape = {7, 0}}}, Attrs{});
     s.add({In{.shape = {6}}, In{.shape = {4, 6}}}, Attrs{}).length = 6;
+    s.add({In{.shape = {6}}, In{.shape = {2, 6, 3}}}, Attrs{.transpose_w = false}).length = 6;
+    s.add({In{.shape = {2, 3, 5}}, In{.shape = {4, 5}}}, Attrs{}).length = 5;
+    s.add({In{.shape = {3, 7}}, In{.shape = {7, 64}, .dtype = q4}}, Attrs{.transpose_w = false})
+        .length = 7;
+    s.add({In{.shape = {3, 40}}, In{.shape = {2, 5, 40}}}, Attrs{.compute = Compute::bf16}).length =
+        40;
+    // golden:begin
+    // golden:end
     s.bad({In{.shape = {2, 3}}, In{.shape = {4, 5}}}, Attrs{}, "inner sizes");
+    s.bad({In{.shape = {2, 3}}, In{.shape = {3}}}, Attrs{}, "rank 2 or more");
+    s.bad({In{.shape = {2, 1, 3}}, In{.shape = {3, 4, 3}}}, Attrs{}, "do not broadcast");
+    s.bad({In{.shape = {2, 3}, .dtype = kF32}, In{.shape = {4, 3}, .dtype = kI32}}, Attrs{},
+          "different kinds");
   }
 
  private:
@@ -126,5 +140,10 @@ struct Matmul {
   }
 };
 inline constexpr Call<Matmul> matmul;
+
+// Gradients of y = matmul(x, w, a) by its operands, `g` being that by y. They have y's batch axes,
+// not yet summed where an operand was broadcast; an encoded operand's is f32.
+Value matmul_grad_x(Value g, Value x, Value w, const Matmul::Attrs& a);
+Value matmul_grad_w(Value g, Value x, Value w, const Matmul::Attrs& a);
 
 }  // namespace lamella

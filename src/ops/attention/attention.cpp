@@ -1,0 +1,17 @@
+#include "lamella/ops/attention/attention.h"
+#include "lamella/ops/attention/kv_append.h"
+#include "lamella/ops/attention/paged_attention.h"
+#include "lamella/ops/families.h"
+
+namespace lamella {
+
+std::span<const Op* const> attention_ops() {
+  static constexpr const Op* kOps[] = {
+      // sorted:begin
+      &op<Attention>, &op<KvAppend>, &op<PagedAttention>,
+      // sorted:end
+  };
+  return kOps;
+}
+
+}  // namespace lamella

@@ -1,0 +1,145 @@
+#pragma once
+
+#include "lamella/ops/attention/key_range.h"
+#include "lamella/ops/attention/paged_rows.h"
+#include "lamella/ops/linalg/matmul.h"
+
+namespace lamella {
+
+struct PagedAttention {
+  static constexpr Info info{
+      .name = "paged_attention",
+      .inputs = "q, k_pages, v_pages, q_start, page_table, kv_len, sinks?",
+      .outputs = "y",
+      .doc =
+          "attention, sequence by sequence, over keys and values that lie in pages: q [tokens, "
+          "heads, dk], k_pages [pages, page, kv_heads, dk], v_pages [pages, page, kv_heads, dv], "
+          "sinks [heads], y [tokens, heads, dv]. Sequence s has the queries q_start[s] to "
+          "q_start[s + 1], the last of its kv_len[s] positions; key j of it is page page_table[s, "
+          "j / page], at j % page. Entries of the table whose keys no query sees are not read.",
+      .ulps = 16,
+      .ulps_per_length = 0.5};
+  struct Attrs {
+    std::optional<double> scale = {};  // 1 / sqrt(dk)
+    bool causal = true;
+    int64_t window = 0;   // keys further away than window - 1 are not seen; 0: all are
+    double soft_cap = 0;  // score = soft_cap * tanh(score / soft_cap); 0: none
+    Compute compute = Compute::exact;
+    bool operator==(const Attrs&) const = default;
+    static constexpr void fields(auto&& f) {
+      f("scale", &Attrs::scale), f("causal", &Attrs::causal), f("window", &Attrs::window),
+          f("soft_cap", &Attrs::soft_cap), f("compute", &Attrs::compute);
+    }
+  };
+
+  static void type(TypeCx& cx, const Attrs& a) {
+    cx.require_float(0), require_real(cx, 1), require_real(cx, 2);
+    cx.require_rank(0, 3), cx.require_rank(1, 4), cx.require_rank(2, 4);
+    const Shape &q = cx.shape(0), &k = cx.shape(1), &v = cx.shape(2);
+    cx.require_equal(q[2], k[3], "sizes of a query and a key");
+    cx.require_equal(k[0], v[0], "pages of keys and values");
+    cx.require_equal(k[1], v[1], "page sizes of keys and values");
+    cx.require_equal(k[2], v[2], "heads of keys and values");
+    cx.check(!k[1].is(0), "a page holds no rows; got k_pages ", cx.in(1));
+    check_attention(cx, a, q[1], k[2]);
+    check_sequences(cx, 3);
+    if (cx.has(6)) {
+      cx.require_float(6), cx.require_rank(6, 1);
+      cx.require_equal(cx.shape(6)[0], q[1], "sinks and query heads");
+    }
+    cx.out(cx.in(0).dtype, {q[0], q[1], v[3]});
+  }
+
+  // A formula over ops would need one node a sequence; this is the formula of `attention`, row by
+  // row.
+  static void eval(EvalCx& cx, const Attrs& a) {
+    RefTensor& y = cx.out(0);
+    const std::vector<int64_t>&ks = cx.shape(1), &vs = cx.shape(2);
+    cx.check(ks[1] > 0, "a page holds no rows");
+    const PagedRows rows(cx, 3, cx.shape(0)[0], ks[0], ks[1]);
+    const int64_t heads = cx.shape(0)[1], group = heads / ks[2], dk = ks[3], dv = vs[3];
+    const Rounded round{a.compute};
+    std::vector<double> p;
+    std::vector<int64_t> at;
+    for (int64_t s = 0; s < rows.n(); ++s)
+      for (int64_t i = 0; i < rows.n_new(s); ++i) {
+        const KeyRange keys = visible_keys(rows.position(s, i), rows.n_keys(s), a.causal, a.window);
+        at.clear();
+        for (int64_t j = keys.begin; j < keys.end; ++j) at.push_back(rows.row(s, j) * ks[2]);
+        for (int64_t h = 0; h < heads; ++h) {
+          const int64_t row = (rows.start(s) + i) * heads + h;
+          p.clear();
+          for (int64_t key : at)
+            p.push_back(score(a, round, &cx.in(0).f[static_cast<size_t>(row * dk)],
+                              cx.in(1).f.data() + (key + h / group) * dk, dk));
+          to_probabilities(p, cx.has(6) ? &cx.in(6).f[static_cast<size_t>(h)] : nullptr);
+          for (size_t j = 0; j < p.size(); ++j)
+            for (int64_t c = 0; c < dv; ++c)
+              y.f[static_cast<size_t>(row * dv + c)] +=
+                  round(p[j]) *
+                  round(cx.in(2).f[static_cast<size_t>((at[j] + h / group) * dv + c)]);
+        }
+      }
+  }
+
+  static void samples(Samples& s) {
+    const auto ints = [](std::vector<int64_t> shape, std::vector<double> values) {
+      return In{.shape = std::move(shape), .dtype = kI32, .values = std::move(values)};
+    };
+    const In starts = ints({4}, {0, 3, 3, 5}), lengths = ints({3}, {5, 2, 3});
+    const In table = ints({3, 3}, {4, 0, 2, 1, -1, -1, 3, 5, -1});
+    const auto with = [&](int64_t heads, int64_t kv_heads, DType cache, Attrs a) {
+      s.add({In{.shape = {5, heads, 32}}, In{.shape = {6, 2, kv_heads, 32}, .dtype = cache},
+             In{.shape = {6, 2, kv_heads, 32}, .dtype = cache}, starts, table, lengths},
+            a)
+          .length = 32;
+    };
+    with(2, 2, {}, {});
+    with(6, 2, kF16, {.scale = 0.5, .window = 2});
+    with(6, 3, kBF16, {.soft_cap = 2});
+    with(4, 1, find_dtype("q8_0"), {.causal = false});
+    const In q{.shape = {3, 4, 6}}, k{.shape = {5, 4, 2, 6}}, v{.shape = {5, 4, 2, 3}};
+    const In start = ints({3}, {0, 1, 3}), pages = ints({2, 2}, {2, 4, 0, 1}),
+             n = ints({2}, {7, 8});
+    s.add({q, k, v, start, pages, n, In{.shape = {4}}}, Attrs{.window = 3}).length = 6;
+    s.add({q, k, v, start, pages, n}, Attrs{.causal = false, .window = 2}).length = 6;
+    s.add({In{.shape = {0, 4, 6}}, k, v, ints({3}, {0, 0, 0}), pages, n}, Attrs{});
+    // golden:begin
+    // golden:end
+    s.bad({q, k, v, start, pages, ints({2}, {7, 9})}, Attrs{}, "longer than its pages");
+    s.bad({q, k, v, start, ints({2, 2}, {2, 5, 0, 1}), n}, Attrs{}, "page_table[0, 1]");
+    s.bad({q, k, v, start, pages, ints({2}, {7, 1})}, Attrs{}, "less than its new tokens");
+    s.bad({q, k, v, ints({3}, {1, 1, 3}), pages, n}, Attrs{}, "q_start does not begin");
+    s.bad({In{.shape = {3, 3, 6}}, k, v, start, pages, n}, Attrs{}, "query heads");
+    s.bad({In{.shape = {3, 4, 5}}, k, v, start, pages, n}, Attrs{}, "sizes of a query and a key");
+    s.bad({q, k, v, start, pages, n}, Attrs{.window = -1}, "window");
+    s.bad({q, k, v, start, pages, n, In{.shape = {2}}}, Attrs{}, "sinks");
+  }
+
+ private:
+  // Operands of products, as `compute` wants them.
+  struct Rounded {
+    Compute compute;
+    double operator()(double v) const {
+      return compute == Compute::bf16 ? round_float(kBF16, v) : v;
+    }
+  };
+  static double score(const Attrs& a, Rounded round, const double* q, const double* k, int64_t d) {
+    double sum = 0;
+    for (int64_t c = 0; c < d; ++c) sum += round(q[c]) * round(k[c]);
+    sum *= a.scale.value_or(1 / std::sqrt(static_cast<double>(d)));
+    return a.soft_cap > 0 ? a.soft_cap * std::tanh(sum / a.soft_cap) : sum;
+  }
+  static void to_probabilities(std::vector<double>& scores, const double* sink) {
+    double top = sink ? *sink : -std::numeric_limits<double>::infinity(), sum = 0;
+    for (double v : scores) top = std::max(top, v);
+    const double none = -std::numeric_limits<double>::infinity();
+    for (double& v : scores) sum += v = v == none ? 0 : std::exp(v - top);
+    if (sink) sum += std::exp(*sink - top);
+    if (sum != 0)
+      for (double& v : scores) v /= sum;
+  }
+};
+inline constexpr Call<PagedAttention> paged_attention;
+
+}  // namespace lamella
