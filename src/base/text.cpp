@@ -137,4 +137,75 @@ std::string printable(std::string_view text, size_t max_bytes) {
   return out;
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text.substr(at));
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (length == 0 || byte < 0x20 || byte == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02x", byte);
+      out += byte == '\n' ? "\\n" : escape;
+      ++at;
+    } else {
+      if (byte == '"' || byte == '\\') out += '\\';
+      out += text.substr(at, length);
+      at += length;
+    }
+  }
+  return out + '"';
+}
+
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+}  // namespace
+
+std::optional<std::string> read_quoted(std::string_view text, size_t& length) {
+  if (text.empty() || text[0] != '"') return std::nullopt;
+  std::string out;
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      length = at + 1;
+      return out;
+    }
+    if (text[at] != '\\') {
+      out += text[at];
+      continue;
+    }
+    if (++at == text.size()) break;
+    if (text[at] == 'x') {
+      if (at + 2 >= text.size()) break;
+      const int high = hex_digit(text[at + 1]), low = hex_digit(text[at + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      out += static_cast<char>(high * 16 + low);
+      at += 2;
+    } else if (text[at] == 'n' || text[at] == 't') {
+      out += text[at] == 'n' ? '\n' : '\t';
+    } else if (text[at] == '"' || text[at] == '\\') {
+      out += text[at];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view leading_name(std::string_view text) {
+  if (text.empty() || !is_name_start(text[0])) return {};
+  size_t n = 1;
+  while (n < text.size() &&
+         (is_name_start(text[n]) || (text[n] >= '0' && text[n] <= '9') || text[n] == '.'))
+    ++n;
+  return text.substr(0, n);
+}
+
 }  // namespace lamella

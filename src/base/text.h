@@ -55,6 +55,20 @@ std::optional<int64_t> parse_int(std::string_view text);
 // `max_bytes` (then with "…"): safe to put in a message or on a terminal.
 std::string printable(std::string_view text, size_t max_bytes = 200);
 
+// `text` in double quotes, any bytes: quotes, backslashes, control characters and bytes that are not
+// UTF-8 as escapes.
+std::string quoted(std::string_view text);
+
+// Reads what `quoted` writes from the start of `text` and sets `length` to the bytes read; nothing
+// where `text` does not start with a well-formed one.
+std::optional<std::string> read_quoted(std::string_view text, size_t& length);
+
+// The longest start of `text` that is a name: a letter or '_', then also digits and '.'.
+std::string_view leading_name(std::string_view text);
+inline bool is_name(std::string_view text) {
+  return !text.empty() && leading_name(text).size() == text.size();
+}
+
 // Length in bytes of the valid UTF-8 character at the start of `text`, 0 if there is none.
 size_t utf8_length(std::string_view text);
 
