@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace lamella {
@@ -71,7 +72,7 @@ enum class DimKind : uint8_t {
 
 struct DimTerm {
   int64_t coefficient = 0;
-  std::vector<const DimExpr*> factors{};  // sorted by id; empty for the constant term
+  std::vector<const DimExpr*> factors{};  // sorted by form; empty for the constant term
 };
 
 // One interned expression; arguments always have smaller ids than their users.
@@ -86,7 +87,13 @@ struct DimExpr {
   double factor = 0;  // floor_mul, ceil_mul
   DimRange range{};
   int64_t divisor = 1;
+  uint32_t weight = 1;  // number of parts when written out
+  uint32_t depth = 1;   // of nesting
 };
+
+// Beyond these a size is refused: whatever walks or prints one is then bounded.
+inline constexpr uint32_t kMaxDimWeight = 4096;
+inline constexpr uint32_t kMaxDimDepth = 64;
 
 // Arithmetic. Overflow of a constant is a UserError.
 Dim operator+(Dim a, Dim b);
@@ -136,6 +143,8 @@ class DimTable {
 
   // Parses the text that Dim::text prints; unknown names become symbols. UserError on bad text.
   Dim parse(std::string_view text);
+  // The size that starts at byte `at` of a longer text; moves `at` behind it.
+  Dim parse(std::string_view text, size_t& at);
 
   const DimExpr* intern(DimExpr expr);
 
@@ -143,6 +152,18 @@ class DimTable {
   mutable std::recursive_mutex mutex_;
   std::deque<DimExpr> exprs_;
   std::unordered_map<std::string, const DimExpr*> by_key_;
+  std::vector<const DimExpr*> symbols_;
+};
+
+// The symbols that sizes depend on, in the order met.
+class SymbolsUsed {
+ public:
+  void add(Dim dim);
+  const std::vector<const DimExpr*>& symbols() const { return symbols_; }
+
+ private:
+  void add(const DimExpr& expr);
+  std::unordered_set<const DimExpr*> seen_;
   std::vector<const DimExpr*> symbols_;
 };
 

@@ -1,10 +1,10 @@
 // The interner of sizes, and the text form of a size: printing and parsing.
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
-#include <cstring>
 
 #include "lamella/base/error.h"
+#include "lamella/base/text.h"
 #include "lamella/ir/dim.h"
 
 namespace lamella {
@@ -54,10 +54,25 @@ std::string key_of(const DimExpr& e) {
   return key;
 }
 
-std::string factor_text(double factor) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, factor).ptr;
-  return std::string(buffer, end);
+// Sets weight and depth; UserError where they pass the limits.
+void measure(DimExpr& e) {
+  uint64_t weight = 1;
+  const auto part = [&](const DimExpr& p) {
+    weight += p.weight;
+    e.depth = std::max(e.depth, p.depth + 1);
+  };
+  for (const DimTerm& t : e.terms) {
+    weight += 1;
+    for (const DimExpr* f : t.factors) part(*f);
+  }
+  for (Dim d : e.args) {
+    weight += 1;
+    if (!d.is_const()) part(*d.expr());
+  }
+  CHECK_USER(weight <= kMaxDimWeight && e.depth <= kMaxDimDepth, "size: an expression of ", weight,
+             " parts, nested ", e.depth, " deep; want at most ", kMaxDimWeight, " and ",
+             kMaxDimDepth);
+  e.weight = static_cast<uint32_t>(weight);
 }
 
 std::string expr_text(const DimExpr& e);
@@ -77,7 +92,7 @@ std::string product_text(const DimTerm& t) {
 }
 
 std::string expr_text(const DimExpr& e) {
-  if (e.kind == DimKind::symbol) return e.name;
+  if (e.kind == DimKind::symbol) return is_name(e.name) ? e.name : quoted(e.name);
   std::string out;
   if (e.kind == DimKind::sum) {
     // The constant term is the first in canonical order and reads better at the end.
@@ -95,24 +110,33 @@ std::string expr_text(const DimExpr& e) {
   for (const KindName& f : kFunctions)
     if (f.kind == e.kind) out = std::string(f.name) + "(";
   for (size_t i = 0; i < e.args.size(); ++i) out += (i ? ", " : "") + e.args[i].text();
-  if (takes_factor(e.kind)) out += ", " + factor_text(e.factor);
+  if (takes_factor(e.kind)) out += ", " + number_text(e.factor);
   return out + ")";
 }
 
 // Recursive descent over: sum := product (('+'|'-') product)*; product := atom ('*' atom)*.
 class Parser {
  public:
-  Parser(DimTable& table, std::string_view text) : table_(table), text_(text) {}
+  Parser(DimTable& table, std::string_view text, size_t at)
+      : table_(table), text_(text), start_(at), at_(at) {}
 
-  Dim parse() {
-    const Dim d = sum(0);
-    CHECK_USER(at_ == text_.size(), "size: cannot read '", text_, "'; got '", text_.substr(at_),
-               "' behind a complete size");
-    return d;
+  Dim sum(int depth = 0) {
+    CHECK_USER(depth < kMaxDepth, "size: nested deeper than ", kMaxDepth);
+    Dim d = product(depth);
+    while (true) {
+      skip();
+      if (accept('+'))
+        d = d + product(depth);
+      else if (at_ < text_.size() && text_[at_] == '-')
+        d = d + product(depth);
+      else
+        return d;
+    }
   }
+  size_t at() const { return at_; }
 
  private:
-  static constexpr int kMaxDepth = 64;
+  static constexpr int kMaxDepth = kMaxDimDepth + 8;  // parentheses of the writer's own
 
   void skip() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -123,58 +147,62 @@ class Parser {
     ++at_;
     return true;
   }
-  void expect(char c) {
-    CHECK_USER(accept(c), "size: cannot read '", text_, "'; want '", c, "' at byte ", at_);
+  [[noreturn]] void fail(std::string_view want) const {
+    throw UserError(str("size: cannot read '", printable(text_.substr(start_, 60), 60), "'; got '",
+                        printable(text_.substr(std::min(at_, text_.size()), 20), 20), "'; want ",
+                        want));
   }
-  Dim sum(int depth) {
-    CHECK_USER(depth < kMaxDepth, "size: nested deeper than ", kMaxDepth);
-    Dim d = accept('-') ? Dim(0) - product(depth) : product(depth);
-    while (true) {
-      if (accept('+'))
-        d = d + product(depth);
-      else if (accept('-'))
-        d = d - product(depth);
-      else
-        return d;
-    }
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("'") + c + "'");
   }
   Dim product(int depth) {
-    Dim d = atom(depth);
-    while (accept('*')) d = d * atom(depth);
+    // The sign belongs to the first number, whose range reaches one further below zero.
+    const bool negative = accept('-');
+    Dim d = negative && !at_digit() ? Dim(-1) * atom(depth, false) : atom(depth, negative);
+    while (accept('*')) d = d * atom(depth, accept('-'));
     return d;
   }
-  std::string_view word() {
-    const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
-                                  text_[at_] == '_' || text_[at_] == '.'))
-      ++at_;
-    return text_.substr(start, at_ - start);
-  }
-  Dim atom(int depth) {
+  bool at_digit() {
     skip();
+    return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9';
+  }
+  Dim atom(int depth, bool negative) {
+    if (at_digit()) return integer(negative);
+    const Dim d = named(depth);
+    return negative ? Dim(-1) * d : d;
+  }
+  Dim named(int depth) {
     if (accept('(')) {
       const Dim d = sum(depth + 1);
       expect(')');
       return d;
     }
-    const bool negative = accept('-');
-    const std::string_view w = word();
-    CHECK_USER(!w.empty(), "size: cannot read '", text_, "'; want a number or a name at byte ",
-               at_);
-    if (std::isdigit(static_cast<unsigned char>(w[0]))) {
-      int64_t v = 0;
-      const auto r = std::from_chars(w.data(), w.data() + w.size(), v);
-      CHECK_USER(r.ec == std::errc() && r.ptr == w.data() + w.size(), "size: bad number '", w, "'");
-      return negative ? -v : v;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      size_t length = 0;
+      const auto name = read_quoted(text_.substr(at_), length);
+      if (!name) fail("a quoted name");
+      at_ += length;
+      return table_.symbol(*name);
     }
-    const Dim d = accept('(') ? call(w, depth) : table_.symbol(w);
-    return negative ? Dim(0) - d : d;
+    const std::string_view name = leading_name(text_.substr(at_));
+    if (name.empty()) fail("a number or a name");
+    at_ += name.size();
+    return accept('(') ? call(name, depth) : table_.symbol(name);
+  }
+  Dim integer(bool negative) {
+    std::string digits = negative ? "-" : "";
+    for (size_t i = at_; i < text_.size() && text_[i] >= '0' && text_[i] <= '9'; ++i)
+      digits += text_[i];
+    const auto value = parse_int(digits);
+    if (!value) fail("an integer of 64 bits");
+    at_ += digits.size() - negative;
+    return *value;
   }
   double number() {
     skip();
     double v = 0;
     const auto r = std::from_chars(text_.data() + at_, text_.data() + text_.size(), v);
-    CHECK_USER(r.ec == std::errc(), "size: cannot read '", text_, "'; want a factor at byte ", at_);
+    if (r.ec != std::errc()) fail("a factor");
     at_ = static_cast<size_t>(r.ptr - text_.data());
     return v;
   }
@@ -194,7 +222,10 @@ class Parser {
       expect(')');
       return build(f.kind, a, factor);
     }
-    throw UserError(str("size: unknown function '", name, "' in '", text_, "'"));
+    std::vector<std::string_view> names;
+    for (const KindName& f : kFunctions) names.push_back(f.name);
+    throw UserError(
+        str("size: unknown function '", printable(name, 40), "'", did_you_mean(name, names)));
   }
   static Dim build(DimKind kind, const Dim* a, double factor) {
     switch (kind) {
@@ -229,7 +260,7 @@ class Parser {
 
   DimTable& table_;
   std::string_view text_;
-  size_t at_ = 0;
+  size_t start_, at_;
 };
 
 }  // namespace
@@ -289,13 +320,28 @@ size_t DimTable::n_symbols() const {
   return symbols_.size();
 }
 
-Dim DimTable::parse(std::string_view text) { return Parser(*this, text).parse(); }
+Dim DimTable::parse(std::string_view text, size_t& at) {
+  Parser parser(*this, text, at);
+  const Dim d = parser.sum();
+  at = parser.at();
+  return d;
+}
+
+Dim DimTable::parse(std::string_view text) {
+  size_t at = 0;
+  const Dim d = parse(text, at);
+  while (at < text.size() && text[at] == ' ') ++at;
+  CHECK_USER(at == text.size(), "size: cannot read '", printable(text, 60), "'; got '",
+             printable(text.substr(at), 20), "' behind a complete size");
+  return d;
+}
 
 const DimExpr* DimTable::intern(DimExpr expr) {
   std::lock_guard lock(mutex_);
   std::string key = key_of(expr);
   auto it = by_key_.find(key);
   if (it != by_key_.end()) return it->second;
+  measure(expr);
   expr.id = static_cast<uint32_t>(exprs_.size());
   expr.table = this;
   exprs_.push_back(std::move(expr));
