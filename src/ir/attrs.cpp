@@ -1,7 +1,9 @@
 // Hash and sub-graphs of attribute structs, by their fields.
 #include "lamella/ir/attrs.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "lamella/base/hash.h"
 #include "lamella/ir/graph.h"
@@ -46,7 +48,91 @@ struct FieldHash {
   void operator()(EnumField x) { put(static_cast<uint64_t>(*static_cast<int*>(x.value))); }
 };
 
+bool same_bits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  if (a.same_as(b)) return true;
+  if (a.empty_handle() || b.empty_handle() || a.dtype() != b.dtype() || a.shape() != b.shape())
+    return false;
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  return x.bytes() == 0 || std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+// Are two fields of one kind equal?
+struct FieldEqual {
+  bool by_content;
+
+  template <class T>
+  bool values(const T& a, const T& b) const {
+    return a == b;
+  }
+  bool values(double a, double b) const { return same_bits(a, b); }
+  bool values(const std::vector<double>& a, const std::vector<double>& b) const {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits);
+  }
+  bool values(const std::optional<double>& a, const std::optional<double>& b) const {
+    return a.has_value() == b.has_value() && (!a || same_bits(*a, *b));
+  }
+  bool values(Dim a, Dim b) const { return a == b || (by_content && a.text() == b.text()); }
+  bool values(const Shape& a, const Shape& b) const {
+    return a == b || (by_content && a.text() == b.text());
+  }
+  bool values(const Type& a, const Type& b) const {
+    return a == b || (by_content && a.text() == b.text());
+  }
+  bool values(const Tensor& a, const Tensor& b) const {
+    return by_content ? same_bytes(a, b) : a.same_as(b);
+  }
+  bool values(const GraphPtr& a, const GraphPtr& b) const {
+    return a == b || (by_content && a && b && same_graph(*a, *b));
+  }
+  template <class T>
+  bool operator()(T* a, T* b) const {
+    return values(*a, *b);
+  }
+  bool operator()(EnumField a, EnumField b) const {
+    return *static_cast<int*>(a.value) == *static_cast<int*>(b.value);
+  }
+  template <class A, class B>
+  bool operator()(A, B) const {
+    return false;
+  }
+};
+
+struct FieldSymbols {
+  SymbolsUsed& used;
+  void operator()(Dim* x) { used.add(*x); }
+  void operator()(Shape* x) {
+    for (Dim d : *x) used.add(d);
+  }
+  void operator()(Type* x) { add_symbols(*x, used); }
+  void operator()(GraphPtr* x) {
+    if (*x) add_symbols(**x, used);
+  }
+  void operator()(auto) {}
+};
+
 }  // namespace
+
+bool AttrBox::same(const AttrBox& other, bool by_content) const {
+  if (info_ != other.info_) return false;
+  if (data_ == other.data_) return true;
+  const std::vector<Field> a = fields(), b = other.fields();
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const Field& x, const Field& y) {
+    return std::visit(FieldEqual{by_content}, x.value, y.value);
+  });
+}
+
+void add_symbols(const Type& type, SymbolsUsed& used) {
+  for (Dim d : type.shape) used.add(d);
+  if (type.element) add_symbols(*type.element, used);
+}
+
+void add_symbols(const AttrBox& attrs, SymbolsUsed& used) {
+  for (const Field& f : attrs.fields()) std::visit([&](auto x) { FieldSymbols{used}(x); }, f.value);
+}
 
 uint64_t AttrBox::hash() const {
   FieldHash hash{17};

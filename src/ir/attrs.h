@@ -62,7 +62,6 @@ FieldPtr field_ptr(T* value) {
 struct AttrsInfo {
   std::shared_ptr<void> (*make)();
   std::shared_ptr<void> (*clone)(const void*);
-  bool (*equal)(const void*, const void*);
   std::vector<Field> (*fields)(void*);
 };
 
@@ -72,8 +71,6 @@ inline constexpr AttrsInfo kAttrsInfo{
     .clone = [](const void* a) -> std::shared_ptr<void> {
       return std::make_shared<A>(*static_cast<const A*>(a));
     },
-    .equal = [](const void* a,
-                const void* b) { return *static_cast<const A*>(a) == *static_cast<const A*>(b); },
     .fields =
         [](void* a) {
           std::vector<Field> out;
@@ -112,15 +109,22 @@ class AttrBox {
   // The sub-graphs among the fields.
   std::vector<GraphPtr> graphs() const;
 
-  bool operator==(const AttrBox& other) const {
-    return info_ == other.info_ &&
-           (data_ == other.data_ || info_->equal(data_.get(), other.data_.get()));
-  }
+  // Field by field, floats by their bits: NaN equals itself, 0 and -0 differ; tensors and
+  // sub-graphs by identity.
+  bool operator==(const AttrBox& other) const { return same(other, false); }
+  // The same with tensors and sub-graphs by content, and sizes of different tables by their text.
+  bool same_content(const AttrBox& other) const { return same(other, true); }
   uint64_t hash() const;
 
  private:
+  bool same(const AttrBox& other, bool by_content) const;
+
   const AttrsInfo* info_;
   std::shared_ptr<const void> data_;
 };
+
+// The symbols that a type or an attribute depends on, those inside sub-graphs too.
+void add_symbols(const Type& type, SymbolsUsed& used);
+void add_symbols(const AttrBox& attrs, SymbolsUsed& used);
 
 }  // namespace lamella

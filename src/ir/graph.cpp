@@ -45,21 +45,31 @@ ValueId Graph::append_structural(const Op& op, AttrBox attrs) {
   return add(op, {}, std::move(attrs))[0].id;
 }
 
+std::optional<size_t> Graph::declared(char kind, std::string_view name) const {
+  const auto it = names_.find(kind + std::string(name));
+  return it == names_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void Graph::declare(char kind, std::string_view what, const std::string& name, size_t index) {
+  const bool is_new = names_.emplace(kind + name, index).second;
+  CHECK_USER(is_new, "graph: ", what, " '", name, "' is declared twice");
+}
+
 Value Graph::input(std::string name, Type type) {
-  for (ValueId id : inputs_)
-    CHECK_USER(input_name(id) != name, "graph: input '", name, "' is declared twice");
+  declare('i', "input", name, inputs_.size());
   inputs_.push_back(append_structural(
       op<Input>, AttrBox(Input::Attrs{std::move(name), std::move(type), InputRole::input})));
   return {this, inputs_.back()};
 }
 
 Value Graph::parameter(std::string name, Type type) {
-  for (ValueId id : parameters_) {
-    if (input_name(id) != name) continue;
-    CHECK_USER(this->type(id) == type, "graph: parameter '", name, "' is declared twice; got ", type,
-               " and ", this->type(id));
+  if (const auto at = declared('p', name); at && *at < parameters_.size()) {
+    const ValueId id = parameters_[*at];
+    CHECK_USER(this->type(id) == type, "graph: parameter '", name, "' is declared twice; got ",
+               type, " and ", this->type(id));
     return {this, id};
   }
+  declare('p', "parameter", name, parameters_.size());
   parameters_.push_back(append_structural(
       op<Parameter>, AttrBox(Parameter::Attrs{std::move(name), std::move(type)})));
   return {this, parameters_.back()};
@@ -76,25 +86,26 @@ Value Graph::sizes(ShapeValue values) {
 }
 
 Value Graph::state(std::string name, Type type) {
-  for (const StateSlot& s : states_)
-    CHECK_USER(s.name != name, "graph: state '", name, "' is declared twice");
-  const ValueId id = append_structural(
-      op<Input>, AttrBox(Input::Attrs{name, std::move(type), InputRole::state}));
+  declare('s', "state", name, states_.size());
+  const ValueId id =
+      append_structural(op<Input>, AttrBox(Input::Attrs{name, std::move(type), InputRole::state}));
   states_.push_back({std::move(name), id, id});
   return {this, id};
 }
 
 void Graph::set_state(std::string_view name, Value next) {
-  auto it = std::find_if(states_.begin(), states_.end(), [&](auto& s) { return s.name == name; });
-  CHECK_USER(it != states_.end(), "graph: no state '", name, "'");
-  CHECK_USER(next.type() == type(it->in), "graph: state '", name, "' changes its type; got ",
-             next.type(), "; want ", type(it->in));
-  it->out = next.id;
+  const auto at = declared('s', name);
+  CHECK_USER(at && *at < states_.size(), "graph: no state '", name, "'");
+  CHECK_USER(next.graph == this, "graph: state '", name, "' is set to a value of another graph");
+  StateSlot& slot = states_[*at];
+  CHECK_USER(next.type() == type(slot.in), "graph: state '", name, "' changes its type; got ",
+             next.type(), "; want ", type(slot.in));
+  slot.out = next.id;
 }
 
 void Graph::output(std::string name, Value value) {
-  for (const NamedValue& o : outputs_)
-    CHECK_USER(o.name != name, "graph: output '", name, "' is declared twice");
+  CHECK_USER(value.graph == this, "graph: output '", name, "' is a value of another graph");
+  declare('o', "output", name, outputs_.size());
   outputs_.push_back({std::move(name), value.id});
 }
 
@@ -131,18 +142,27 @@ std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrB
     c.node = index;
     constraints_.push_back(std::move(c));
   }
-  if (op.value) {
-    ValueCx values(*this, node);
-    op.value(values, node.attrs.data());
-    node.known = values.take();
-    node.known.resize(node.outputs.size());
-    for (auto& k : node.known)
-      if (k && k->size() > kMaxShapeValue) k = nullptr;
-  }
+  if (op.value) node.known = shape_values(node);
   nodes_.push_back(std::move(node));
   std::vector<Value> out;
   for (uint32_t i = 0; i < nodes_.back().outputs.size(); ++i) out.push_back({this, {index, i}});
   return out;
+}
+
+std::vector<std::shared_ptr<const ShapeValue>> Graph::shape_values(const Node& node) const {
+  std::vector<std::shared_ptr<const ShapeValue>> known;
+  try {
+    ValueCx values(*this, node);
+    node.op->value(values, node.attrs.data());
+    known = values.take();
+  } catch (const UserError&) {
+    // Integers that overflow as sizes (they wrap when they run) are just no sizes.
+    known.clear();
+  }
+  known.resize(node.outputs.size());
+  for (auto& k : known)
+    if (k && k->size() > kMaxShapeValue) k = nullptr;
+  return known;
 }
 
 const std::string& Graph::input_name(ValueId id) const {
@@ -172,26 +192,40 @@ uint64_t Graph::hash() const {
   return h;
 }
 
-bool same_graph(const Graph& a, const Graph& b) {
-  if (a.nodes().size() != b.nodes().size() || a.outputs().size() != b.outputs().size() ||
-      a.states().size() != b.states().size())
+namespace {
+
+bool same_node(const Node& x, const Node& y) {
+  if (x.op != y.op || x.inputs != y.inputs || x.n_saved != y.n_saved ||
+      x.outputs.size() != y.outputs.size() || !x.attrs.same_content(y.attrs))
     return false;
-  for (size_t i = 0; i < a.nodes().size(); ++i) {
-    const Node &x = a.nodes()[i], &y = b.nodes()[i];
-    if (x.op != y.op || x.inputs != y.inputs || !(x.attrs == y.attrs) || x.outputs.size() != y.outputs.size())
-      return false;
-    // Sizes are interned a table; across tables their text is compared.
-    for (size_t o = 0; o < x.outputs.size(); ++o)
-      if (x.outputs[o].text() != y.outputs[o].text()) return false;
-  }
-  for (size_t i = 0; i < a.outputs().size(); ++i)
-    if (a.outputs()[i].id != b.outputs()[i].id || a.outputs()[i].name != b.outputs()[i].name)
-      return false;
-  for (size_t i = 0; i < a.states().size(); ++i)
-    if (a.states()[i].in != b.states()[i].in || a.states()[i].out != b.states()[i].out ||
-        a.states()[i].name != b.states()[i].name)
-      return false;
+  for (size_t o = 0; o < x.outputs.size(); ++o)
+    if (!(x.outputs[o] == y.outputs[o]) && x.outputs[o].text() != y.outputs[o].text()) return false;
   return true;
+}
+
+}  // namespace
+
+bool same_graph(const Graph& a, const Graph& b) {
+  const auto same_output = [](const NamedValue& x, const NamedValue& y) {
+    return x.id == y.id && x.name == y.name;
+  };
+  const auto same_state = [](const StateSlot& x, const StateSlot& y) {
+    return x.in == y.in && x.out == y.out && x.name == y.name;
+  };
+  return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
+                    same_node) &&
+         std::equal(a.outputs().begin(), a.outputs().end(), b.outputs().begin(), b.outputs().end(),
+                    same_output) &&
+         std::equal(a.states().begin(), a.states().end(), b.states().begin(), b.states().end(),
+                    same_state);
+}
+
+void add_symbols(const Graph& graph, SymbolsUsed& used) {
+  for (const Node& n : graph.nodes()) {
+    add_symbols(n.attrs, used);
+    for (const Type& t : n.outputs) add_symbols(t, used);
+    for (Dim d : n.fresh) used.add(d);
+  }
 }
 
 // --- structural ops
@@ -277,8 +311,8 @@ void TypeCx::require_int(size_t i) const {
         "' does not hold indices; got ", in(i), "; want i32 or i64");
 }
 void TypeCx::require_rank(size_t i, size_t rank) const {
-  check(in(i).is_tensor() && in(i).rank() == rank, "input '", input_name(i), "' has the wrong rank; got ",
-        in(i), "; want rank ", rank);
+  check(in(i).is_tensor() && in(i).rank() == rank, "input '", input_name(i),
+        "' has the wrong rank; got ", in(i), "; want rank ", rank);
 }
 void TypeCx::require_same_dtype(size_t i, size_t j) const {
   check(in(i).dtype == in(j).dtype, "inputs '", input_name(i), "' and '", input_name(j),

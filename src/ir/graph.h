@@ -1,5 +1,6 @@
-// The graph: append-only nodes in topological order, each with one op, inputs, attributes, typed outputs and an
-// origin. A graph is a value; passes build new ones. Building a node runs the op's shape rule, the only validator.
+// The graph: append-only nodes in topological order, each with one op, inputs, attributes, typed
+// outputs and an origin. A graph is a value; passes build new ones. Building a node runs the op's
+// shape rule, the only validator.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "lamella/ir/op.h"
@@ -46,7 +48,7 @@ struct Node {
   std::vector<Type> outputs;
   std::vector<std::shared_ptr<const ShapeValue>> known;  // an output's shape value, or null
   std::shared_ptr<const std::string> origin;             // "blk.3.attn_q.weight"; may be null
-  uint32_t n_saved = 0;  // of the outputs, how many at the end are hidden ones for the gradient
+  uint32_t n_saved = 0;    // of the outputs, how many at the end are hidden ones for the gradient
   std::vector<Dim> fresh;  // the symbols that this node's shape rule introduced, in order
 
   bool is(const Op& o) const { return op == &o; }
@@ -93,11 +95,11 @@ class Graph {
   void set_state(std::string_view name, Value next);
   void output(std::string name, Value value);
 
-  // Appends a node: checks arity, runs the shape rule. Throws UserError naming op and origin. With `save`, the
-  // hidden outputs for the gradient are made too (at the end). A node that is rebuilt gives its old `fresh` symbols,
-  // so that sizes elsewhere which speak of them stay true.
-  std::vector<Value> add(const Op& op, std::span<const Value> inputs, AttrBox attrs, bool save = false,
-                         std::span<const Dim> fresh = {});
+  // Appends a node: checks arity, runs the shape rule. Throws UserError naming op and origin. With
+  // `save`, the hidden outputs for the gradient are made too (at the end). A node that is rebuilt
+  // gives its old `fresh` symbols, so that sizes elsewhere which speak of them stay true.
+  std::vector<Value> add(const Op& op, std::span<const Value> inputs, AttrBox attrs,
+                         bool save = false, std::span<const Dim> fresh = {});
   Dim symbol(std::string_view name, DimRange range = {}, int64_t divisor = 1) {
     return dims_->symbol(name, range, divisor);
   }
@@ -144,6 +146,12 @@ class Graph {
   friend class TypeCx;
   friend class GraphRewriter;
   ValueId append_structural(const Op& op, AttrBox attrs);
+  // What the node's rule for shape values gives; null where it gives none.
+  std::vector<std::shared_ptr<const ShapeValue>> shape_values(const Node& node) const;
+  // Notes that `index` is where the input, parameter, state or output (by its letter) of that name
+  // stands.
+  void declare(char kind, std::string_view what, const std::string& name, size_t index);
+  std::optional<size_t> declared(char kind, std::string_view name) const;
 
   std::string name_;
   std::shared_ptr<DimTable> dims_;
@@ -152,13 +160,19 @@ class Graph {
   std::vector<NamedValue> outputs_;
   std::vector<StateSlot> states_;
   std::vector<Constraint> constraints_;
+  std::unordered_map<std::string, size_t> names_;
   std::shared_ptr<const std::string> origin_;
 };
 
 inline const Type& Value::type() const { return graph->type(id); }
 
-// Same structure: ops, attributes, wiring, types, outputs, state; names of inputs too.
+// Same structure: ops, attributes (constants by content), wiring, types, outputs, state; names of
+// inputs too. Not origins. Graphs may have different symbol tables: sizes are compared by their
+// text.
 bool same_graph(const Graph& a, const Graph& b);
+
+// The symbols that the graph's types and attributes depend on.
+void add_symbols(const Graph& graph, SymbolsUsed& used);
 
 // --- the structural ops; their nodes carry no computation
 
@@ -169,8 +183,11 @@ struct EnumNames<InputRole> {
 };
 
 struct Input {
-  static constexpr Info info{.name = "input", .inputs = "", .outputs = "y",
-                             .doc = "A value that each run is given.", .traits = kStructural};
+  static constexpr Info info{.name = "input",
+                             .inputs = "",
+                             .outputs = "y",
+                             .doc = "A value that each run is given.",
+                             .traits = kStructural};
   struct Attrs {
     std::string name;
     Type type;
@@ -184,7 +201,9 @@ struct Input {
 };
 
 struct Parameter {
-  static constexpr Info info{.name = "parameter", .inputs = "", .outputs = "y",
+  static constexpr Info info{.name = "parameter",
+                             .inputs = "",
+                             .outputs = "y",
                              .doc = "A named weight, bound from a Weights set.",
                              .traits = kStructural};
   struct Attrs {
@@ -197,8 +216,11 @@ struct Parameter {
 };
 
 struct Constant {
-  static constexpr Info info{.name = "constant", .inputs = "", .outputs = "y",
-                             .doc = "A tensor that is part of the graph.", .traits = kStructural};
+  static constexpr Info info{.name = "constant",
+                             .inputs = "",
+                             .outputs = "y",
+                             .doc = "A tensor that is part of the graph.",
+                             .traits = kStructural};
   struct Attrs {
     Tensor value;
     bool operator==(const Attrs&) const = default;
@@ -209,7 +231,9 @@ struct Constant {
 };
 
 struct Sizes {
-  static constexpr Info info{.name = "sizes", .inputs = "", .outputs = "y",
+  static constexpr Info info{.name = "sizes",
+                             .inputs = "",
+                             .outputs = "y",
                              .doc = "An i64 vector of sizes, known when symbols are bound.",
                              .traits = kStructural};
   struct Attrs {
@@ -277,7 +301,8 @@ class TypeCx {
   }
   template <class... A>
   void check(bool condition, A&&... args) const {
-    if (!condition) [[unlikely]] fail(std::forward<A>(args)...);
+    if (!condition) [[unlikely]]
+      fail(std::forward<A>(args)...);
   }
   std::string_view input_name(size_t i) const;
 
@@ -299,7 +324,8 @@ class TypeCx {
 // What a rule for shape values sees: inputs' known sizes (null where unknown), outputs to fill.
 class ValueCx {
  public:
-  ValueCx(const Graph& graph, const Node& node) : graph_(graph), node_(node), out_(node.outputs.size()) {}
+  ValueCx(const Graph& graph, const Node& node)
+      : graph_(graph), node_(node), out_(node.outputs.size()) {}
   size_t n_inputs() const { return node_.inputs.size(); }
   bool has(size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].absent(); }
   const ShapeValue* known(size_t i) const { return graph_.known(node_.inputs[i]); }
