@@ -1,5 +1,7 @@
 #include "lamella/ir/rewrite.h"
 
+#include <unordered_map>
+
 #include "lamella/base/error.h"
 
 namespace lamella {
@@ -11,20 +13,26 @@ GraphRewriter::GraphRewriter(const Graph& from)
 
 Value GraphRewriter::map(ValueId id) {
   if (id.absent()) return {};
-  CHECK_INTERNAL(id.out < map_[id.node].size(), "rewrite: ", from_.describe(id.node),
+  CHECK_INTERNAL(id.out < map_[id.node].size() && !map_[id.node][id.out].absent(),
+                 "rewrite: output ", id.out, " of ", from_.describe(id.node),
                  " is used before it was rebuilt");
   return {&to_, map_[id.node][id.out]};
 }
 
 Values GraphRewriter::map(const std::vector<ValueId>& ids) {
   Values out;
+  out.reserve(ids.size());
   for (ValueId id : ids) out.push_back(map(id));
   return out;
 }
 
 void GraphRewriter::set(uint32_t node, const Values& outputs) {
   map_[node].clear();
-  for (const Value& v : outputs) map_[node].push_back(v.id);
+  for (const Value& v : outputs) {
+    CHECK_INTERNAL(v.absent() || v.graph == &to_, "rewrite: ", from_.describe(node),
+                   " is replaced by a value of another graph");
+    map_[node].push_back(v.id);
+  }
 }
 
 Values GraphRewriter::copy(uint32_t node) {
@@ -70,6 +78,10 @@ Graph rewrite(const Graph& graph,
 Graph prune(const Graph& graph) {
   const auto& nodes = graph.nodes();
   std::vector<bool> needed(nodes.size(), false);
+  std::unordered_map<const DimExpr*, uint32_t>
+      maker;  // of sizes that are known when a node has run
+  for (uint32_t i = 0; i < nodes.size(); ++i)
+    for (Dim d : nodes[i].fresh) maker.emplace(d.expr(), i);
   for (const NamedValue& o : graph.outputs()) needed[o.id.node] = true;
   for (const StateSlot& s : graph.states()) needed[s.out.node] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
@@ -78,6 +90,11 @@ Graph prune(const Graph& graph) {
     if (!needed[i]) continue;
     for (ValueId id : n.inputs)
       if (!id.absent()) needed[id.node] = true;
+    if (maker.empty()) continue;
+    SymbolsUsed used;
+    add_symbols(n.attrs, used);
+    for (const DimExpr* symbol : used.symbols())
+      if (auto it = maker.find(symbol); it != maker.end()) needed[it->second] = true;
   }
   GraphRewriter r(graph);
   for (uint32_t i = 0; i < nodes.size(); ++i)

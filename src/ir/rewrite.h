@@ -40,8 +40,8 @@ class GraphRewriter {
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
 
-// Without the nodes that nothing depends on. Declared inputs, parameters, states and ordered nodes
-// stay.
+// Without the nodes that nothing depends on, neither for a value nor for a size that is known when
+// they have run. Declared inputs, parameters, states and ordered nodes stay.
 Graph prune(const Graph& graph);
 
 // For each node, the nodes that read one of its outputs, in order and once each.
