@@ -61,11 +61,18 @@ Graph GraphRewriter::finish() {
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
   GraphRewriter r(graph);
+  // What computes nothing comes first, so that a replacement may use it. Sizes stay in their place:
+  // they may speak of a size that is known only when a node has run.
+  const auto is_first = [](const Node& n) { return n.op->has(kStructural) && !n.is(op<Sizes>); };
   for (uint32_t i = 0; i < graph.nodes().size(); ++i)
-    if (graph.nodes()[i].op->has(kStructural)) r.copy(i);
+    if (is_first(graph.nodes()[i])) r.copy(i);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& n = graph.nodes()[i];
-    if (n.op->has(kStructural)) continue;
+    if (is_first(n)) continue;
+    if (n.op->has(kStructural)) {
+      r.copy(i);
+      continue;
+    }
     const auto scope = r.to().origin(n.origin);
     if (auto values = replace(r, i))
       r.set(i, *values);
