@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
 #include "lamella/kernels/cpu/unpack_impl.h"
 
@@ -34,7 +35,7 @@ struct Tile {
   int n_folds;     // those that hold elements before k
   int fold_steps;  // fold / 4
   int fold_parts;  // from the scale of a fold to that of the next
-  int fold_scale;  // folds that share a scale of x
+  int fold_shift;  // fold >> fold_shift: its scale of x
   float* c;
   int64_t ldc;
 };
@@ -45,56 +46,51 @@ template <class U, int kRows, int kVectors, bool kMins, bool kScaleFolds, bool k
   using I = typename U::I;
   const int64_t width = t.width;
   F part[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) part[r][v] = U::zero();
-  }
+  each<kRows>([&](auto r) LAMELLA_INLINE {
+    each<kVectors>([&](auto v) LAMELLA_INLINE { part[r][v] = U::zero(); });
+  });
   const int8_t* x = t.x;
   const uint8_t* w = t.w;
   for (int f = 0; f < t.n_folds; ++f) {
     I sum[kRows][kVectors];
-    for (int v = 0; v < kVectors; ++v) {
+    each<kVectors>([&](auto v) LAMELLA_INLINE {
       const I start =
           t.starts ? U::load_ints(t.starts + f * width + v * U::kLanes) : U::zero_ints();
-      for (int r = 0; r < kRows; ++r) sum[r][v] = start;
-    }
+      each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][v] = start; });
+    });
     for (int s = 0; s < t.fold_steps; ++s, x += width * 4, w += 4) {
       I xs[kVectors];
-      for (int v = 0; v < kVectors; ++v) xs[v] = U::load_ints(x + v * U::kLanes * 4);
-      for (int r = 0; r < kRows; ++r) {
+      each<kVectors>([&](auto v) LAMELLA_INLINE { xs[v] = U::load_once(x + v * U::kLanes * 4); });
+      each<kRows>([&](auto r) LAMELLA_INLINE {
         const I codes = U::broadcast4(w + r * kSpan);
-        for (int v = 0; v < kVectors; ++v) {
+        each<kVectors>([&](auto v) LAMELLA_INLINE {
           sum[r][v] = U::template dot<kSigned>(sum[r][v], codes, xs[v]);
-        }
-      }
+        });
+      });
     }
-    F x_scale[kVectors], x_sum[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
+    each<kVectors>([&](auto v) LAMELLA_INLINE {
+      F x_scale = U::zero(), x_sum = U::zero();
       if (kScaleFolds) {
-        x_scale[v] = U::load(t.x_scales + f / t.fold_scale * width + v * U::kLanes);
+        x_scale = U::load(t.x_scales + (f >> t.fold_shift) * width + v * U::kLanes);
       }
-      if (kMins) x_sum[v] = U::load(t.sums + f * width + v * U::kLanes);
-    }
-    for (int r = 0; r < kRows; ++r) {
-      const F scale = U::set1(t.scales[r * kSpanParts + f * t.fold_parts]);
-      for (int v = 0; v < kVectors; ++v) {
+      if (kMins) x_sum = U::load(t.sums + f * width + v * U::kLanes);
+      each<kRows>([&](auto r) LAMELLA_INLINE {
+        const int64_t at = r * kSpanParts + f * t.fold_parts;
         F product = U::convert(sum[r][v]);
-        if (kScaleFolds) product = U::mul(product, x_scale[v]);
-        part[r][v] = U::fma(product, scale, part[r][v]);
-      }
-      if (kMins) {
-        const F min = U::set1(t.mins[r * kSpanParts + f * t.fold_parts]);
-        for (int v = 0; v < kVectors; ++v) part[r][v] = U::fnma(x_sum[v], min, part[r][v]);
-      }
-    }
+        if (kScaleFolds) product = U::mul(product, x_scale);
+        part[r][v] = U::fma(product, U::set1(t.scales[at]), part[r][v]);
+        if (kMins) part[r][v] = U::fnma(x_sum, U::set1(t.mins[at]), part[r][v]);
+      });
+    });
   }
-  for (int v = 0; v < kVectors; ++v) {
+  each<kVectors>([&](auto v) LAMELLA_INLINE {
     const F scale = kScaleFolds ? U::zero() : U::load(t.x_scales + v * U::kLanes);
-    for (int r = 0; r < kRows; ++r) {
+    each<kRows>([&](auto r) LAMELLA_INLINE {
       float* c = t.c + r * t.ldc + v * U::kLanes;
       const F old = U::load(c);
       U::store(c, kScaleFolds ? U::add(old, part[r][v]) : U::fma(part[r][v], scale, old));
-    }
-  }
+    });
+  });
 }
 
 template <class U, bool kMins, bool kScaleFolds, bool kSigned>
@@ -132,7 +128,7 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
   t.n_folds = left < kSpan ? static_cast<int>(ceil_div(left, fold)) : x.n_folds;
   t.fold_steps = fold / 4;
   t.fold_parts = Unpack::kPairs ? 1 : fold / 16;
-  t.fold_scale = x.n_folds > x.n_scales ? x.n_folds / x.n_scales : 1;
+  t.fold_shift = x.n_folds > x.n_scales ? __builtin_ctz(x.n_folds / x.n_scales) : 0;
   t.ldc = a.ldc;
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
     const int64_t rows = a.m - tile * kTileRows;

@@ -18,23 +18,21 @@ namespace lamella::cpu {
 
 // What the span adds to the two accumulators of one row of x.
 template <class U, class Unpack>
-inline __attribute__((always_inline)) void add_span(const typename Unpack::Span& w,
-                                                    const DecodeX& x, int64_t at,
-                                                    typename U::F (&sum)[2]) {
+LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const DecodeX& x, int64_t at,
+                                    typename U::F (&sum)[2]) {
   using I = typename U::I;
   constexpr int kSums = kSpan / U::kBytes / Unpack::kChain;
   const auto scales = U::mul_parts(w.scales, U::load_parts(x.scales + at * kSpanParts));
   const int8_t* codes = x.codes + at * kSpan;
-#pragma GCC unroll 16
-  for (int i = 0; i < kSums; ++i) {
+  each<kSums>([&](auto i) LAMELLA_INLINE {
     I dot = Unpack::kStarts ? U::load_ints(x.starts + at * kSums * U::kLanes + i * U::kLanes)
                             : U::zero_ints();
-#pragma GCC unroll 4
-    for (int c = i * Unpack::kChain; c < (i + 1) * Unpack::kChain; ++c) {
-      dot = U::template dot<Unpack::kSigned>(dot, w.codes[c], U::load_ints(codes + c * U::kBytes));
-    }
-    sum[i % 2] = U::fma(U::convert(dot), U::template pick<Unpack>(scales, i), sum[i % 2]);
-  }
+    each<Unpack::kChain>([&](auto c) LAMELLA_INLINE {
+      constexpr int kVector = i * Unpack::kChain + c;
+      dot = U::template dot_at<Unpack::kSigned>(dot, w.codes[kVector], codes + kVector * U::kBytes);
+    });
+    sum[i % 2] = U::fma(U::convert(dot), U::template pick<Unpack, i>(scales), sum[i % 2]);
+  });
   if constexpr (Unpack::kMins && Unpack::kPairs) {
     sum[1] = U::template add_mins<Unpack::kPlusMins>(scales, sum[1]);
   } else if constexpr (Unpack::kMins) {
@@ -43,23 +41,22 @@ inline __attribute__((always_inline)) void add_span(const typename Unpack::Span&
 }
 
 template <class U, class Unpack, int kRows>
-void decode_few(const DecodeArgs& a, int64_t first) {
+[[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
   const DecodeX& x = *a.x;
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][2];
-    for (int r = 0; r < kRows; ++r) sum[r][0] = sum[r][1] = U::zero();
+    each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][0] = sum[r][1] = U::zero(); });
     for (int64_t span = 0; span < x.n_spans; ++span) {
       typename Unpack::Span w;
       Unpack::to_registers(*a.w, a.row + row, span, w);
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
+      each<kRows>([&](auto r) LAMELLA_INLINE {
         add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
-      }
+      });
     }
-    for (int r = 0; r < kRows; ++r) {
+    each<kRows>([&](auto r) LAMELLA_INLINE {
       a.c[(first + r) * a.ldc + row] = U::sum(U::add(sum[r][0], sum[r][1]));
-    }
+    });
   }
 }
 

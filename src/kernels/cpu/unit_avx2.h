@@ -21,6 +21,7 @@ struct Avx2 {
 
   static I zero_ints() { return _mm256_setzero_si256(); }
   static I load_ints(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+  static I load_once(const void* at) { return load_ints(at); }
   static I broadcast4(const void* at) {
     int32_t four;
     __builtin_memcpy(&four, at, sizeof four);
@@ -31,6 +32,11 @@ struct Avx2 {
     const I pairs = kSigned ? _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
                             : _mm256_maddubs_epi16(w, x);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+
+  template <bool kSigned>
+  static I dot_at(I sum, I w, const void* x) {
+    return dot<kSigned>(sum, w, load_ints(x));
   }
 
   static F zero() { return _mm256_setzero_ps(); }
@@ -61,13 +67,13 @@ struct Avx2 {
     return kPlus ? _mm256_add_ps(c, pairs.half[1]) : _mm256_sub_ps(c, pairs.half[1]);
   }
   // A vector's parts lie in the same half of the span.
-  template <class Unpack>
-  static F pick(const Parts& scales, int i) {
-    const auto part = [&](int lane) {
-      return Unpack::kOrder[i * Unpack::kChain * 2 + lane / 4] / (Unpack::kPairs ? 2 : 1);
+  template <class Unpack, int i>
+  static F pick(const Parts& scales) {
+    constexpr auto part = [](int p) {
+      return Unpack::kOrder[i * Unpack::kChain * 2 + p] / (Unpack::kPairs ? 2 : 1);
     };
-    const I index = _mm256_setr_epi32(part(0) % 8, part(1) % 8, part(2) % 8, part(3) % 8,
-                                      part(4) % 8, part(5) % 8, part(6) % 8, part(7) % 8);
+    constexpr int a = part(0) % 8, b = part(1) % 8;
+    const I index = _mm256_setr_epi32(a, a, a, a, b, b, b, b);
     return _mm256_permutevar8x32_ps(scales.half[part(0) / 8], index);
   }
 

@@ -15,9 +15,16 @@ struct Avx512 {
   using I = __m512i;
   using F = __m512;
   using Parts = __m512;
+  typedef int64_t Unaligned __attribute__((vector_size(64), aligned(1), may_alias));
 
   static I zero_ints() { return _mm512_setzero_si512(); }
   static I load_ints(const void* at) { return _mm512_loadu_si512(at); }
+  // Stays in its register: an intrinsic's load is repeated by the compiler wherever it is used.
+  static I load_once(const void* at) {
+    I result;
+    asm("vmovdqu64 %1, %0" : "=v"(result) : "m"(*static_cast<const Unaligned*>(at)));
+    return result;
+  }
   static I broadcast4(const void* at) {
     int32_t four;
     __builtin_memcpy(&four, at, sizeof four);
@@ -27,7 +34,13 @@ struct Avx512 {
   template <bool kSigned>
   static I dot(I sum, I w, I x) {
     static_assert(!kSigned);
-    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "vm"(x));
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+    return sum;
+  }
+  // With x in memory, read by the product itself.
+  template <bool kSigned>
+  static I dot_at(I sum, I w, const void* x) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "m"(*static_cast<const Unaligned*>(x)));
     return sum;
   }
 
@@ -51,14 +64,14 @@ struct Avx512 {
     return kPlus ? _mm512_mask_add_ps(c, 0xff00, c, pairs)
                  : _mm512_mask_sub_ps(c, 0xff00, c, pairs);
   }
-  template <class Unpack>
-  static F pick(Parts scales, int i) {
-    const auto part = [&](int lane) {
-      return Unpack::kOrder[i * Unpack::kChain * 4 + lane / 4] / (Unpack::kPairs ? 2 : 1);
+  template <class Unpack, int i>
+  static F pick(Parts scales) {
+    // Lanes 4 p to 4 p + 3 belong to position p of the order.
+    constexpr auto part = [](int p) {
+      return Unpack::kOrder[i * Unpack::kChain * 4 + p] / (Unpack::kPairs ? 2 : 1);
     };
-    const I index = _mm512_setr_epi32(part(0), part(1), part(2), part(3), part(4), part(5), part(6),
-                                      part(7), part(8), part(9), part(10), part(11), part(12),
-                                      part(13), part(14), part(15));
+    constexpr int a = part(0), b = part(1), c = part(2), d = part(3);
+    const I index = _mm512_setr_epi32(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
     return _mm512_permutexvar_ps(index, scales);
   }
 

@@ -35,6 +35,7 @@ struct Scalar {
     std::memcpy(&result, at, sizeof result);
     return result;
   }
+  static I load_once(const void* at) { return load_ints(at); }
   static I broadcast4(const void* at) {
     int32_t four;
     std::memcpy(&four, at, sizeof four);
@@ -51,6 +52,11 @@ struct Scalar {
       return sum.lane[i] + a[4 * i] * b[4 * i] + a[4 * i + 1] * b[4 * i + 1] +
              a[4 * i + 2] * b[4 * i + 2] + a[4 * i + 3] * b[4 * i + 3];
     });
+  }
+
+  template <bool kSigned>
+  static I dot_at(I sum, I w, const void* x) {
+    return dot<kSigned>(sum, w, load_ints(x));
   }
 
   static F zero() { return {}; }
@@ -91,8 +97,8 @@ struct Scalar {
     return c;
   }
   // The scales of the lanes of the sum i.
-  template <class Unpack>
-  static F pick(const Parts& scales, int i) {
+  template <class Unpack, int i>
+  static F pick(const Parts& scales) {
     return set1(scales.part[Unpack::kOrder[i * Unpack::kChain]]);
   }
 

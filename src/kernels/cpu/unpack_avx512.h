@@ -18,7 +18,7 @@ using Part = int;  // of 16 elements
 
 struct Whole {
   const uint8_t* at;
-  __m512i load(int offset) const { return _mm512_loadu_si512(at + offset); }
+  __m512i load(int offset) const { return Avx512::load_once(at + offset); }
   // 32 bytes in each half.
   __m512i load_halves(int low, int high) const {
     const auto half = [&](int offset) {
