@@ -22,21 +22,36 @@ template <class U, int kRows, int kVectors>
                                            float* c, int64_t ldc) {
   using F = typename U::F;
   F sum[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = U::zero();
-  }
+  each<kRows>([&](auto r) LAMELLA_INLINE {
+    each<kVectors>([&](auto v) LAMELLA_INLINE { sum[r][v] = U::zero(); });
+  });
   for (int64_t i = 0; i < n; ++i, x += width) {
     F xs[kVectors];
-    for (int v = 0; v < kVectors; ++v) xs[v] = U::load(x + v * U::kLanes);
-    for (int r = 0; r < kRows; ++r) {
+    each<kVectors>([&](auto v) LAMELLA_INLINE { xs[v] = U::load(x + v * U::kLanes); });
+    each<kRows>([&](auto r) LAMELLA_INLINE {
       const F value = U::set1(w[r * kSpan + i]);
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = U::fma(xs[v], value, sum[r][v]);
-    }
+      each<kVectors>([&](auto v) LAMELLA_INLINE { sum[r][v] = U::fma(xs[v], value, sum[r][v]); });
+    });
   }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
+  each<kRows>([&](auto r) LAMELLA_INLINE {
+    each<kVectors>([&](auto v) LAMELLA_INLINE {
       float* at = c + r * ldc + v * U::kLanes;
       U::store(at, U::add(U::load(at), sum[r][v]));
+    });
+  });
+}
+
+template <class U>
+void dense_panel(const float* a, const float* b, int64_t n, int64_t rows, float* c) {
+  constexpr int kRows = U::kExactRows, kVectors = U::kExactVectors, kWidth = 64;
+  static_assert(kDensePadding % kRows == 0 && kWidth % (kVectors * U::kLanes) == 0);
+  for (int64_t begin = 0; begin < n; begin += kExactSlice) {
+    const int64_t left = n - begin, size = left < kExactSlice ? left : kExactSlice;
+    for (int64_t row = 0; row < rows; row += kRows) {
+      for (int64_t lane = 0; lane < kWidth; lane += kVectors * U::kLanes) {
+        multiply_tile_exact<U, kRows, kVectors>(a + row * kSpan + begin, b + begin * kWidth + lane,
+                                                kWidth, size, c + row * kWidth + lane, kWidth);
+      }
     }
   }
 }
@@ -45,7 +60,7 @@ template <class U, int kRows, int kVectors>
 template <class U>
 void multiply_slice_exact(const BulkArgs& a, const float* panel, int64_t span, int64_t begin,
                           int64_t n) {
-  constexpr int kRows = U::kExactRows, kVectors = U::kTileVectors;
+  constexpr int kRows = U::kExactRows, kVectors = U::kExactVectors;
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
     const int64_t rows = a.m - tile * kTileRows;
     const int64_t width = rows < kTileRows ? round_up(rows, 16) : kTileRows;
@@ -86,34 +101,35 @@ void bulk_exact(const BulkArgs& a) {
 }
 
 template <class U, int kRows>
-void decode_few_exact(const DecodeArgs& a, int64_t first) {
+[[gnu::noinline]] void decode_few_exact(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
   const DecodeX& x = *a.x;
   alignas(64) float w[kSpan];
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][4];
-    for (int r = 0; r < kRows; ++r) {
-      for (F& s : sum[r]) s = U::zero();
-    }
+    each<kRows>([&](auto r) LAMELLA_INLINE {
+      each<4>([&](auto v) LAMELLA_INLINE { sum[r][v] = U::zero(); });
+    });
     for (int64_t span = 0; span < x.n_spans; ++span) {
       const int64_t left = a.w->k - span * kSpan;
       const int64_t n = left < kSpan ? left : kSpan;
       decode_values<U>(*a.w, a.row + row, span * kSpan, n, w);
       clear_panel<U>(w + n, kSpan - n);
+      const float* values = x.values + (first * x.n_spans + span) * kSpan;
       for (int i = 0; i < kSpan; i += 4 * U::kLanes) {
-        for (int v = 0; v < 4; ++v) {
-          const F values = U::load(w + i + v * U::kLanes);
-          for (int r = 0; r < kRows; ++r) {
-            const float* at = x.values + ((first + r) * x.n_spans + span) * kSpan + i;
-            sum[r][v] = U::fma(values, U::load(at + v * U::kLanes), sum[r][v]);
-          }
-        }
+        each<4>([&](auto v) LAMELLA_INLINE {
+          const F factor = U::load(w + i + v * U::kLanes);
+          each<kRows>([&](auto r) LAMELLA_INLINE {
+            const float* at = values + r * x.n_spans * kSpan + i + v * U::kLanes;
+            sum[r][v] = U::fma(factor, U::load(at), sum[r][v]);
+          });
+        });
       }
     }
-    for (int r = 0; r < kRows; ++r) {
+    each<kRows>([&](auto r) LAMELLA_INLINE {
       const F total = U::add(U::add(sum[r][0], sum[r][1]), U::add(sum[r][2], sum[r][3]));
       a.c[(first + r) * a.ldc + row] = U::sum(total);
-    }
+    });
   }
 }
 

@@ -14,6 +14,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 constinit const MatmulKernels kAvx2Matmul = {
     .encoded = encoded,
-    .exact = {.wish = {}, .decode = decode_exact<Avx2>, .bulk = bulk_exact<Avx2>}};
+    .exact = {.wish = {}, .decode = decode_exact<Avx2>, .bulk = bulk_exact<Avx2>},
+    .dense_panel = dense_panel<Avx2>};
 
 }  // namespace lamella::cpu

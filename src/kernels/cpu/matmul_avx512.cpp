@@ -33,6 +33,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 constinit const MatmulKernels kAvx512Matmul = {
     .encoded = encoded,
-    .exact = {.wish = {}, .decode = decode_exact<Avx512>, .bulk = bulk_exact<Avx512>}};
+    .exact = {.wish = {}, .decode = decode_exact<Avx512>, .bulk = bulk_exact<Avx512>},
+    .dense_panel = dense_panel<Avx512>};
 
 }  // namespace lamella::cpu

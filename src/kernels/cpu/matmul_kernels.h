@@ -108,10 +108,16 @@ struct EpilogueArgs {
 
 void run_epilogue(const EpilogueArgs& args);
 
+// c[rows][64] += a[rows][kSpan] * b[n][64], n at most kSpan; rows is a multiple of kDensePadding.
+using DensePanelKernel = void (*)(const float* a, const float* b, int64_t n, int64_t rows,
+                                  float* c);
+inline constexpr int64_t kDensePadding = 12;
+
 // The kernels of one instruction set.
 struct MatmulKernels {
   MatmulKernel (*encoded)(const quant::Format& w, const quant::Format& x);
   MatmulKernel exact;
+  DensePanelKernel dense_panel = nullptr;
 };
 
 extern const MatmulKernels kScalarMatmul, kAvx2Matmul, kAvx512Matmul;

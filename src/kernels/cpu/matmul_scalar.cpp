@@ -14,6 +14,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 
 constinit const MatmulKernels kScalarMatmul = {
     .encoded = encoded,
-    .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>}};
+    .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>},
+    .dense_panel = dense_panel<Scalar>};
 
 }  // namespace lamella::cpu

@@ -10,7 +10,7 @@ namespace {
 
 struct Avx2 {
   static constexpr int kLanes = 8, kBytes = 32;
-  static constexpr int kTileRows = 2, kTileVectors = 2, kExactRows = 6;
+  static constexpr int kTileRows = 2, kTileVectors = 2, kExactRows = 6, kExactVectors = 2;
   // Beyond it, two products of unsigned codes with codes of x may not fit 16 bits.
   static constexpr int kMaxUnsignedCode = 129;
   using I = __m256i;

@@ -10,7 +10,7 @@ namespace {
 
 struct Avx512 {
   static constexpr int kLanes = 16, kBytes = 64;
-  static constexpr int kTileRows = 3, kTileVectors = 4, kExactRows = 6;
+  static constexpr int kTileRows = 3, kTileVectors = 4, kExactRows = 6, kExactVectors = 4;
   static constexpr int kMaxUnsignedCode = 255;
   using I = __m512i;
   using F = __m512;

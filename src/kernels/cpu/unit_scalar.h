@@ -11,7 +11,7 @@ namespace {
 
 struct Scalar {
   static constexpr int kLanes = 4, kBytes = 16;
-  static constexpr int kTileRows = 2, kTileVectors = 2, kExactRows = 4;
+  static constexpr int kTileRows = 2, kTileVectors = 2, kExactRows = 4, kExactVectors = 2;
   static constexpr int kMaxUnsignedCode = 255;
 
   struct I {
