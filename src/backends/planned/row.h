@@ -39,7 +39,7 @@ struct Operand {
 
 // What a kernel reports: 0, or a code with the offending value.
 struct Status {
-  enum Code : int { ok, index_out_of_range, bad_value };
+  enum Code : int { ok, index_out_of_range, bad_value, no_memory };
   Code code = ok;
   int64_t index = 0;  // position in the input
   int64_t value = 0;  // what was found there

@@ -1,0 +1,64 @@
+#include "lamella/backends/cpu/operands.h"
+
+#include "lamella/ir/tensor.h"
+
+namespace lamella::cpu {
+namespace {
+
+struct ElemRow {
+  DType dtype;
+  Elem elem;
+};
+constexpr ElemRow kElemRows[] = {
+    {kBool, Elem::boolean}, {kI8, Elem::i8},   {kI16, Elem::i16}, {kI32, Elem::i32}, {kI64, Elem::i64},
+    {kU8, Elem::u8},        {kU16, Elem::u16}, {kU32, Elem::u32}, {kU64, Elem::u64}, {kF16, Elem::f16},
+    {kBF16, Elem::bf16},    {kF32, Elem::f32}, {kF64, Elem::f64},
+};
+
+}  // namespace
+
+std::optional<Elem> elem_of(DType dtype) {
+  for (const ElemRow& row : kElemRows)
+    if (row.dtype == dtype) return row.elem;
+  return std::nullopt;
+}
+
+planned::Status status_of(const Status& status, const planned::Operand* ids) {
+  if (status.ok()) return {};
+  if (status.code == Status::Code::no_memory) return {planned::Status::no_memory, 0, 0};
+  planned::Status out{planned::Status::index_out_of_range, status.index, 0};
+  if (ids && status.index >= 0 && status.index < ids->numel())
+    out.value = load_int(ids->dtype, ids->data + status.index * ids->dtype.bytes());
+  return out;
+}
+
+quant::BlockPtr planes_of(const planned::Operand& x) {
+  const quant::Format& f = *x.dtype.info().format;
+  const int64_t k = x.size(-1), n_rows = k == 0 ? 0 : x.numel() / k;
+  quant::BlockPtr planes{};
+  for (int p = 0; p < f.n_planes; ++p)
+    planes[static_cast<size_t>(p)] = x.as<const uint8_t>() + quant::plane_offset(f, p, n_rows, k);
+  return planes;
+}
+
+bool is_weight_type(DType t) { return t.is_block() || t == kF32 || t == kF16 || t == kBF16; }
+
+Weights weights_of(const planned::Operand& w) {
+  Weights out;
+  if (w.dtype.is_block()) {
+    out.format = w.dtype.info().format;
+    out.planes = planes_of(w);
+    return out;
+  }
+  out.element = w.dtype == kF16 ? Element::f16 : w.dtype == kBF16 ? Element::bf16 : Element::f32;
+  out.planes[0] = w.as<const uint8_t>();
+  return out;
+}
+
+void broadcast_strides(const planned::Operand& x, std::span<const int64_t> shape, int64_t* strides) {
+  const size_t added = shape.size() - x.rank;
+  for (size_t i = 0; i < shape.size(); ++i)
+    strides[i] = i < added || (x.shape[i - added] == 1 && shape[i] != 1) ? 0 : x.strides[i - added];
+}
+
+}  // namespace lamella::cpu

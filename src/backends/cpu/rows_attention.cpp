@@ -1,0 +1,103 @@
+// Attention over pages, and appending to them.
+#include <cmath>
+
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/cpu/operands.h"
+#include "lamella/kernels/cpu/attention.h"
+#include "lamella/kernels/cpu/kv_append.h"
+#include "lamella/ops/attention/kv_append.h"
+#include "lamella/ops/attention/paged_attention.h"
+
+namespace lamella::cpu {
+namespace {
+
+std::optional<KvType> kv_type_of(DType t) {
+  if (t == kF16) return KvType::f16;
+  if (t == kBF16) return KvType::bf16;
+  if (t == kF32) return KvType::f32;
+  return std::nullopt;
+}
+
+bool is_i32(const Graph& g, const Node& n, std::initializer_list<size_t> inputs) {
+  for (size_t i : inputs)
+    if (type_of_input(g, n, i).dtype != kI32) return false;
+  return true;
+}
+
+bool paged_accepts(const Graph& g, const Node& n, const void*) {
+  const auto& a = n.attrs.as<lamella::PagedAttention::Attrs>();
+  return type_of_input(g, n, 0).dtype == kF32 && kv_type_of(type_of_input(g, n, 1).dtype) &&
+         kv_type_of(type_of_input(g, n, 2).dtype) && is_i32(g, n, {3, 4, 5}) && a.compute == Compute::exact &&
+         (!has_input(n, 6) || type_of_input(g, n, 6).dtype == kF32);
+}
+
+planned::Status launch_paged(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<lamella::PagedAttention::Attrs>();
+  const planned::Operand &q = cx.in(0), &k = cx.in(1), &v = cx.in(2), &table = cx.in(4), &y = cx.out(0);
+  cpu::PagedAttention job;
+  job.math.heads = q.size(1);
+  job.math.kv_heads = k.size(2);
+  job.math.dk = q.size(2);
+  job.math.dv = v.size(3);
+  job.math.scale = static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
+  job.math.causal = a.causal;
+  job.math.window = a.window;
+  job.math.soft_cap = static_cast<float>(a.soft_cap);
+  job.math.sinks = cx.has(6) ? cx.in(6).as<const float>() : nullptr;
+  job.math.decode = device_of(cx).phase == lamella::Phase::decode;
+  job.q = q.as<const float>();
+  job.y = y.as<float>();
+  job.q_token_stride = q.strides[0];
+  job.q_head_stride = q.strides[1];
+  job.y_token_stride = y.strides[0];
+  job.y_head_stride = y.strides[1];
+  job.n_seqs = cx.in(5).size(0);
+  job.q_start = cx.in(3).as<const int32_t>();
+  job.kv_len = cx.in(5).as<const int32_t>();
+  job.page_table = table.as<const int32_t>();
+  job.page_table_stride = table.size(1);
+  job.k_type = *kv_type_of(k.dtype);
+  job.v_type = *kv_type_of(v.dtype);
+  job.k_pages = k.data;
+  job.v_pages = v.data;
+  job.n_pages = k.size(0);
+  job.page = k.size(1);
+  return status_of(paged_attention(job, *device_of(cx).pool, device_of(cx).isa), &cx.in(5));
+}
+
+bool append_accepts(const Graph& g, const Node& n, const void*) {
+  return kv_type_of(type_of_input(g, n, 0).dtype) && type_of_input(g, n, 1).dtype == kF32 && is_i32(g, n, {2, 3, 4});
+}
+
+// The cache is output 0 already: the plan aliases it, or copies it there first.
+planned::Status launch_append(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(1), &table = cx.in(3), &y = cx.out(0);
+  cpu::KvAppend job;
+  job.x = x.as<const float>();
+  job.token_stride = x.strides[0];
+  job.head_stride = x.strides[1];
+  job.kv_heads = x.size(1);
+  job.d = x.size(2);
+  job.n_seqs = cx.in(4).size(0);
+  job.q_start = cx.in(2).as<const int32_t>();
+  job.kv_len = cx.in(4).as<const int32_t>();
+  job.page_table = table.as<const int32_t>();
+  job.page_table_stride = table.size(1);
+  job.type = *kv_type_of(y.dtype);
+  job.pages = y.data;
+  job.n_pages = y.size(0);
+  job.page = y.size(1);
+  return status_of(kv_append(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+}  // namespace
+
+std::span<const planned::Row> attention_rows() {
+  static constexpr planned::Row kRows[] = {
+      {.op = &op<lamella::KvAppend>, .name = "kv_append", .accepts = append_accepts, .launch = launch_append},
+      {.op = &op<lamella::PagedAttention>, .name = "paged_attention", .accepts = paged_accepts, .launch = launch_paged},
+  };
+  return kRows;
+}
+
+}  // namespace lamella::cpu

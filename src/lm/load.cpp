@@ -1,0 +1,85 @@
+// Loading: file to weights, tokenizer, template and engine.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "lamella/backends/cpu/cpu.h"
+#include "lamella/backends/reference/reference.h"
+#include "lamella/base/error.h"
+#include "lamella/base/python_package.h"
+#include "lamella/base/text.h"
+#include "lamella/frontends/checkpoint.h"
+#include "lamella/lm/gguf_text.h"
+#include "lamella/lm/language_model.h"
+
+namespace lamella {
+namespace {
+
+struct BackendRow {
+  std::string_view name;
+  std::unique_ptr<Backend> (*make)(int threads);
+};
+constexpr BackendRow kBackends[] = {
+    {"cpu", [](int threads) { return make_cpu_backend({.threads = threads}); }},
+    {"reference", [](int) { return make_reference_backend(); }},
+};
+
+}  // namespace
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const BackendRow& row : kBackends) names.emplace_back(row.name);
+  return names;
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& name, int threads) {
+  for (const BackendRow& row : kBackends)
+    if (row.name == name) return row.make(threads);
+  std::string names;
+  for (const std::string& n : backend_names()) names += (names.empty() ? "" : ", ") + n;
+  throw UserError(str("backend: no back end '", name, "'; want one of ", names));
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
+  return make_tokenizer(read_vocabulary(gguf::Gguf::open(model_path(path).string())));
+}
+
+std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path, const LoadOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<LanguageModel> m(new LanguageModel);
+  m->path_ = model_path(path).string();
+  m->backend_ = make_backend(options.backend, options.threads);
+  std::vector<std::string> problems;
+  const Checkpoint checkpoint = load_gguf(m->path_, &problems);
+  CHECK_USER(problems.empty(), m->path_, ": ", problems.empty() ? "" : problems[0],
+             problems.size() > 1 ? str(" (and ", problems.size() - 1, " more)") : "");
+  Model model = build_model(checkpoint, {.kv_type = options.kv_type});
+  const gguf::Gguf file = gguf::Gguf::open(m->path_);
+  try {
+    m->tokenizer_ = make_tokenizer(read_vocabulary(file));
+  } catch (const UserError& e) {
+    // A model without a usable tokenizer still runs on token ids.
+    m->tokenizer_problem_ = e.what();
+  }
+  if (const std::string source = read_chat_template(file); !source.empty())
+    m->chat_template_ = std::make_unique<ChatTemplate>(source);
+  auto weights = std::make_shared<Weights>();
+  for (const auto& [name, tensor] : checkpoint.tensors) weights->set(name, tensor);
+  EngineOptions engine{.context = options.context, .max_sequences = options.max_sequences, .exact = options.exact};
+  if (engine.context == 0) engine.context = std::min(kDefaultContext, model.info.context);
+  m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
+  m->load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return m;
+}
+
+const Tokenizer& LanguageModel::tokenizer() const {
+  CHECK_USER(tokenizer_, path_, ": no tokenizer; ", tokenizer_problem_);
+  return *tokenizer_;
+}
+
+const ChatTemplate& LanguageModel::chat_template() const {
+  CHECK_USER(chat_template_, path_, ": the file has no chat template; hint: --raw");
+  return *chat_template_;
+}
+
+}  // namespace lamella
