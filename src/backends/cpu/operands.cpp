@@ -50,7 +50,7 @@ Weights weights_of(const planned::Operand& w) {
     out.planes = planes_of(w);
     return out;
   }
-  out.element = w.dtype == kF16 ? Element::f16 : w.dtype == kBF16 ? Element::bf16 : Element::f32;
+  out.element = *elem_of(w.dtype);
   out.planes[0] = w.as<const uint8_t>();
   return out;
 }

@@ -15,6 +15,8 @@ std::optional<KvType> kv_type_of(DType t) {
   if (t == kF16) return KvType::f16;
   if (t == kBF16) return KvType::bf16;
   if (t == kF32) return KvType::f32;
+  if (t == find_dtype("q8_0")) return KvType::q8_0;
+  if (t == find_dtype("q4_0")) return KvType::q4_0;
   return std::nullopt;
 }
 

@@ -1,0 +1,11 @@
+// The matrix product for every plain type, layout and broadcast, by loops: what the fast kernels do not take.
+#pragma once
+
+#include "lamella/backends/planned/row.h"
+
+namespace lamella::cpu {
+
+bool plain_matmul_accepts(const Graph& g, const Node& n, const void* device);
+planned::Status launch_plain_matmul(const planned::StepCx& cx);
+
+}  // namespace lamella::cpu
