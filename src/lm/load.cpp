@@ -77,6 +77,14 @@ const Tokenizer& LanguageModel::tokenizer() const {
   return *tokenizer_;
 }
 
+std::string LanguageModel::render_chat(const std::vector<Message>& messages) const {
+  const Vocabulary& v = tokenizer().vocabulary();
+  auto text_of = [&](int32_t id) { return id < 0 ? std::string() : tokenizer().token(id); };
+  return chat_template().render(messages, {.add_generation_prompt = true, .bos_token = text_of(v.bos),
+                                           .eos_token = text_of(v.eos), .tools_json = "", .variables_json = "",
+                                           .now = std::nullopt});
+}
+
 const ChatTemplate& LanguageModel::chat_template() const {
   CHECK_USER(chat_template_, path_, ": the file has no chat template; hint: --raw");
   return *chat_template_;
