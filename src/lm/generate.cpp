@@ -56,7 +56,7 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
   start = std::chrono::steady_clock::now();
   g.stop = "length";
   while (static_cast<int64_t>(g.tokens.size()) < options.max_tokens) {
-    const int32_t token = sampler.sample(row(logits, 0), static_cast<uint64_t>(sequence.length()));
+    const int32_t token = sampler.sample(row(logits, 0), {0, static_cast<uint64_t>(sequence.length())});
     if (g.tokens.empty()) g.first_token_seconds = seconds_since(call_start);
     g.tokens.push_back(token);
     const bool ends = options.stop_at_end && tokenizer.ends_generation(token);

@@ -3,6 +3,8 @@
 #include "lamella/base/error.h"
 #include "lamella/models/causal.h"
 #include "lamella/ops/index/gather.h"
+#include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/math/cast.h"
 #include "lamella/ops/math/silu.h"
 #include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/operators.h"
@@ -40,8 +42,11 @@ class LlamaBuilder {
  private:
   Value embed(Value table) {
     const auto scope = b_.graph().origin("token_embd.weight");
-    return gather(table, b_.tokens, {.axis = 0});
+    return as_f32(gather(table, b_.tokens, {.axis = 0}));
   }
+
+  // What the layers compute in, whatever the table is stored as.
+  static Value as_f32(Value x) { return x.dtype() == kF32 ? x : cast(x, {.to = kF32}); }
 
   Value norm(Value x, const std::string& name) {
     const auto scope = b_.graph().origin(name + ".weight");

@@ -49,6 +49,7 @@ Lowered optimize(const Graph& graph, const Target& target, const OptimizeOptions
     finish_stage(pass.name, start, lowered.graph);
     check(lowered.graph);
   }
+  if (!options.hoist) return lowered;
   const auto start = Clock::now();
   lowered = hoist_weight_only(lowered.graph);
   lowered.graph = prune(lowered.graph);

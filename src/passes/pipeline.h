@@ -43,6 +43,7 @@ struct StageTime {
 
 struct OptimizeOptions {
   bool exact = false;         // skip packing of activations
+  bool hoist = true;          // split off weight-only work
   bool verify_stages = true;  // before and after each stage
   // Called with a stage's name and its graph; for dumps.
   std::function<void(std::string_view, const Graph&)> observe;
