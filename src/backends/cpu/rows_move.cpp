@@ -1,49 +1,84 @@
-// Moving elements: the dense copy of a view.
+// Moving elements: the dense copy of a view, concat, slice_update, iota, unpack.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
+#include "lamella/kernels/cpu/copy.h"
+#include "lamella/kernels/cpu/gather.h"
+#include "lamella/ops/quant/unpack.h"
+#include "lamella/ops/shape/concat.h"
+#include "lamella/ops/shape/iota.h"
+#include "lamella/ops/shape/relayout.h"
 
 namespace lamella::cpu {
 namespace {
 
-// Copies the strided x, row-major, to dense memory: whole rows where the innermost axis is dense.
-void copy_dense(const planned::Operand& x, std::byte* to, const std::byte* from, uint32_t axis) {
-  const int64_t size = x.dtype.bytes(), n = x.shape[axis], step = x.strides[axis];
-  if (axis + 1 == x.rank) {
-    if (step == 1) {
-      std::memcpy(to, from, static_cast<size_t>(n * size));
-      return;
-    }
-    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step * size, static_cast<size_t>(size));
-    return;
-  }
-  int64_t inner = size;
-  for (uint32_t d = axis + 1; d < x.rank; ++d) inner *= x.shape[d];
-  for (int64_t i = 0; i < n; ++i) copy_dense(x, to + i * inner, from + i * step * size, axis + 1);
+int64_t dense_bytes(const planned::Operand& x) {
+  const quant::Format* f = x.dtype.info().format;
+  if (!f) return x.numel() * x.dtype.bytes();
+  const int64_t k = x.size(-1), n_rows = k == 0 ? 0 : x.numel() / k;
+  return quant::plane_offset(*f, f->n_planes, n_rows, k);
 }
 
 planned::Status launch_copy(const planned::StepCx& cx) {
   const planned::Operand &x = cx.in(0), &y = cx.out(0);
   if (y.numel() == 0) return {};
-  if (x.rank == 0 || x.dtype.is_block()) {
-    const int64_t k = x.rank == 0 ? 1 : x.size(-1);
-    const int64_t bytes = x.dtype.is_block()
-                              ? x.numel() / k * x.dtype.info().format->blocks(k) * x.dtype.info().format->block_bytes()
-                              : x.dtype.bytes();
-    std::memcpy(y.data, x.data, static_cast<size_t>(bytes));
+  if (x.dtype.is_block() || x.rank == 0) {
+    std::memcpy(y.data, x.data, static_cast<size_t>(dense_bytes(x)));
     return {};
   }
-  // The outermost axis is shared among threads when there is enough to share.
-  const int64_t n = x.shape[0], inner = x.rank == 1 ? 0 : y.numel() / n * x.dtype.bytes();
-  if (x.rank == 1 || y.numel() * x.dtype.bytes() < (1 << 16) || n == 1) {
-    copy_dense(x, y.data, x.data, 0);
-    return {};
+  // y is dense, in the order of x's axes, whatever sizes it goes by.
+  std::vector<int64_t> dense(x.rank);
+  int64_t step = 1;
+  for (uint32_t d = x.rank; d-- > 0;) {
+    dense[d] = step;
+    step *= x.shape[d];
   }
-  device_of(cx).pool->run_ranges(n, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i)
-      copy_dense(x, y.data + i * inner, x.data + i * x.strides[0] * x.dtype.bytes(), 1);
+  copy({x.dtype.bytes(), x.sizes(), {x.strides, x.rank}, dense, x.data, y.data}, *device_of(cx).pool);
+  return {};
+}
+
+bool plain_output(const Graph&, const Node& n, const void*) { return elem_of(n.outputs[0].dtype).has_value(); }
+
+planned::Status launch_concat(const planned::StepCx& cx) {
+  const planned::Operand& y = cx.out(0);
+  int64_t axis = cx.attrs<Concat::Attrs>().axis;
+  if (axis < 0) axis += y.rank;
+  int64_t at = 0;
+  for (size_t i = 0; i < cx.n_inputs(); ++i) {
+    const planned::Operand& x = cx.in(i);
+    if (x.numel() > 0)
+      copy({y.dtype.bytes(), x.sizes(), {x.strides, x.rank}, {y.strides, y.rank}, x.data,
+            y.data + at * y.strides[axis] * y.dtype.bytes()},
+           *device_of(cx).pool);
+    at += x.shape[axis];
+  }
+  return {};
+}
+
+planned::Status launch_iota(const planned::StepCx& cx) {
+  const planned::Operand& y = cx.out(0);
+  for (int64_t i = 0; i < y.numel(); ++i) store_int(y.dtype, y.data + i * y.dtype.bytes(), i);
+  return {};
+}
+
+bool unpack_accepts(const Graph&, const Node& n, const void*) { return n.outputs[0].dtype == kF32; }
+
+// Every row of the encoded tensor, decoded: a gather of all of them in order.
+planned::Status launch_unpack(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &y = cx.out(0);
+  const int64_t k = x.size(-1), n_rows = k == 0 ? 0 : x.numel() / k;
+  const Weights w = weights_of(x);
+  const quant::Format& f = *w.format;
+  device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      quant::BlockPtr row{};
+      for (int p = 0; p < f.n_planes; ++p)
+        row[static_cast<size_t>(p)] = w.planes[static_cast<size_t>(p)] + r * f.blocks(k) * f.planes[static_cast<size_t>(p)].block_bytes;
+      quant::decode_row(f, row, k, y.as<float>() + r * k);
+    }
   });
   return {};
 }
@@ -53,6 +88,10 @@ planned::Status launch_copy(const planned::StepCx& cx) {
 std::span<const planned::Row> move_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = nullptr, .name = "copy", .launch = launch_copy, .strided_inputs = ~0u},
+      {.op = &op<Concat>, .name = "concat", .accepts = plain_output, .launch = launch_concat, .strided_inputs = ~0u},
+      {.op = &op<Iota>, .name = "iota", .accepts = plain_output, .launch = launch_iota},
+      {.op = &op<Relayout>, .name = "relayout", .accepts = plain_output, .launch = launch_copy, .strided_inputs = 1},
+      {.op = &op<Unpack>, .name = "unpack", .accepts = unpack_accepts, .launch = launch_unpack},
   };
   return kRows;
 }
