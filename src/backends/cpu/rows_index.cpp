@@ -73,10 +73,6 @@ int64_t slice_elements(const planned::Operand& x, const Tuples& t) {
   return n;
 }
 
-bool gather_nd_accepts(const Graph& g, const Node& n, const void* device) {
-  return plain_accepts(g, n, device) && n.attrs.as<lamella::GatherNd::Attrs>().batch_dims == 0;
-}
-
 planned::Status launch_gather_nd(const planned::StepCx& cx) {
   const planned::Operand &x = cx.in(0), &indices = cx.in(1);
   cpu::GatherNd job;
@@ -139,7 +135,7 @@ std::span<const planned::Row> index_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = &op<Gather>, .name = "gather_table", .accepts = table_accepts, .launch = launch_table},
       {.op = &op<Gather>, .name = "gather_axis", .accepts = plain_accepts, .launch = launch_gather},
-      {.op = &op<lamella::GatherNd>, .name = "gather_nd", .accepts = gather_nd_accepts, .launch = launch_gather_nd},
+      {.op = &op<lamella::GatherNd>, .name = "gather_nd", .accepts = plain_accepts, .launch = launch_gather_nd},
       {.op = &op<lamella::NonZero>, .name = "non_zero", .accepts = plain_accepts, .launch = launch_non_zero},
       {.op = &op<lamella::OneHot>, .name = "one_hot", .accepts = one_hot_accepts, .launch = launch_one_hot},
       {.op = &op<lamella::ScatterNd>, .name = "scatter_nd", .accepts = plain_accepts, .launch = launch_scatter_nd},
