@@ -245,8 +245,9 @@ TYPED_TEST(ReduceTypes, ArgAndTopK) {
         for (int64_t line = 0; line < outer * inner; ++line) {
           const int64_t start = line / inner * axis * inner + line % inner;
           const auto order = sorted_places(x, start, inner, axis, largest);
+          const int64_t step = inner;
           const auto is_nan = [&](int64_t i) {
-            return std::isnan(static_cast<float>(x[start + i * inner]));
+            return std::isnan(static_cast<float>(x[start + i * step]));
           };
           for (int64_t i = 0; i < k; ++i) {
             const int64_t at = line / inner * k * inner + i * inner + line % inner;

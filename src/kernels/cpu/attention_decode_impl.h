@@ -15,7 +15,7 @@ namespace decode {
 constexpr int kMaxRows = kLanes == 8 ? 2 : 4;  // rows that share loaded keys
 constexpr int kQuads = kLanes / kQuad;
 constexpr int kChunk = 4;      // vectors of a value that are summed at a time
-constexpr int64_t kStep = 16;  // keys that all heads take before the next ones
+constexpr int64_t kStep = 32;  // keys that all heads take before the next ones
 constexpr int64_t kLine = 64;  // bytes
 static_assert(kStep % kLanes == 0 && kPartition % kStep == 0);
 
@@ -90,20 +90,19 @@ void score_step(const Work& w, const Rows& rows, int64_t key0) {
 template <class Load, int R, int V>
 [[gnu::noinline]] void sum_values(const Work& w, const Rows& rows, int64_t i, int64_t key0,
                                   int64_t end) {
-  const int64_t left = w.dv - i - (V - 1) * kLanes;
-  const int last = static_cast<int>(left < kLanes ? left : kLanes);
+  // Only a single vector may be a partial one.
+  const int n = V > 1 || w.dv - i >= kLanes ? kLanes : static_cast<int>(w.dv - i);
   F acc[R][V];
   for (int r = 0; r < R; ++r) {
     for (int c = 0; c < V; ++c) {
-      acc[r][c] =
-          load_lanes(rows.y + r * rows.y_stride + i + c * kLanes, c == V - 1 ? last : kLanes);
+      acc[r][c] = load_lanes(rows.y + r * rows.y_stride + i + c * kLanes, V > 1 ? kLanes : n);
     }
   }
   for (int64_t key = key0; key < end; ++key) {
     const uint8_t* v = w.v[key] + rows.v_offset;
     F value[V];
     for (int c = 0; c < V; ++c) {
-      value[c] = Load::at(v, i + c * kLanes, c == V - 1 ? last : kLanes);
+      value[c] = Load::at(v, i + c * kLanes, V > 1 ? kLanes : n);
     }
     for (int r = 0; r < R; ++r) {
       const F p = set1(rows.scores[r * kPartition + key]);
@@ -112,8 +111,7 @@ template <class Load, int R, int V>
   }
   for (int r = 0; r < R; ++r) {
     for (int c = 0; c < V; ++c) {
-      store_lanes(rows.y + r * rows.y_stride + i + c * kLanes, acc[r][c],
-                  c == V - 1 ? last : kLanes);
+      store_lanes(rows.y + r * rows.y_stride + i + c * kLanes, acc[r][c], V > 1 ? kLanes : n);
     }
   }
 }

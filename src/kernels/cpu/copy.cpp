@@ -101,11 +101,29 @@ void copy_rows(const Copy& job, const Space& s, ThreadPool& pool) {
       });
 }
 
-// y[i + j * y1] = x[i * x0 + j] for a block: whole cache lines of both sides are in use at a time.
+// y[i + j * y1] = x[i * x0 + j] for a block. In steps of a few rows of x, for rows that lie a power
+// of two apart share few places of the cache.
 template <class T>
 void transpose_block(const T* x, int64_t x0, T* y, int64_t y1, int64_t n0, int64_t n1) {
-  for (int64_t j = 0; j < n1; ++j) {
-    for (int64_t i = 0; i < n0; ++i) y[i + j * y1] = x[i * x0 + j];
+  constexpr int64_t kRows = 8, kColumns = 16;
+  for (int64_t i = 0; i < n0; i += kRows) {
+    for (int64_t j = 0; j < n1; j += kColumns) {
+      const T* from = x + i * x0 + j;
+      T* to = y + i + j * y1;
+      if (i + kRows <= n0 && j + kColumns <= n1) {
+        T tile[kRows][kColumns];
+        for (int64_t a = 0; a < kRows; ++a) std::memcpy(tile[a], from + a * x0, sizeof(tile[a]));
+        for (int64_t b = 0; b < kColumns; ++b) {
+          T row[kRows];
+          for (int64_t a = 0; a < kRows; ++a) row[a] = tile[a][b];
+          std::memcpy(to + b * y1, row, sizeof(row));
+        }
+        continue;
+      }
+      for (int64_t b = 0; b < std::min(kColumns, n1 - j); ++b) {
+        for (int64_t a = 0; a < std::min(kRows, n0 - i); ++a) to[a + b * y1] = from[a * x0 + b];
+      }
+    }
   }
 }
 

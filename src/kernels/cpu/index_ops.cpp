@@ -190,7 +190,7 @@ void one_hot(const OneHot& job, ThreadPool& pool) {
   for (const auto& [value, bytes] : {std::pair{job.on, on}, std::pair{job.off, off}}) {
     alignas(8) std::byte wide[8];
     tile_cast(TileType::f64, job.elem)(wide, &value, nullptr, nullptr, 1);
-    to_elem(scalar::kTileTable, wide, bytes, 1, 1);
+    to_elem(scalar::kTileTable, wide, bytes, {.n = 1, .stride = 1});
   }
   const ReadIndex read = index_reader(job.index_elem);
   const size_t bytes = static_cast<size_t>(elem_bytes(job.elem));

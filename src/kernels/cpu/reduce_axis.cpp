@@ -10,10 +10,15 @@ namespace lamella::cpu {
 namespace {
 
 constexpr int64_t kTaskElements = 1 << 14;
+constexpr int64_t kSkip = 128;    // elements that top_k looks at together
 constexpr int64_t kBlock = 4096;  // elements of which only the best is looked at first
 
 int64_t grain(int64_t axis) {
   return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, axis));
+}
+
+const ReduceTable& table_of(Isa isa) {
+  return by_isa(isa, scalar::kReduceTable, avx2::kReduceTable, avx512::kReduceTable);
 }
 
 // Element 0 of line i of the view.
@@ -108,7 +113,7 @@ struct Entry {
 };
 
 template <class T>
-void top_line(const TopK& job, int64_t line, void* memory) {
+void top_line(const TopK& job, const ReduceTable& table, int64_t line, void* memory) {
   using E = Entry<Wide<T>>;
   const AxisView& v = job.view;
   const T* x = static_cast<const T*>(job.x) + line_start(v, line);
@@ -118,14 +123,28 @@ void top_line(const TopK& job, int64_t line, void* memory) {
     if (above(b.value, a.value)) return !job.largest;
     return a.index < b.index;
   };
+  // Whether all of x[k .. k + n) is worse than the worst of the best: so are most blocks.
+  const auto can_skip = [&](int64_t k, int64_t n) {
+    if constexpr (std::is_same_v<Wide<T>, float>) {
+      if (v.inner != 1) return false;
+      const auto kind = job.largest ? Reduce::Kind::max : Reduce::Kind::min;
+      const E best{table.row(kind, v.elem, x + k, n), k};
+      return !is_nan(best.value) && !better(best, heap[0]);
+    }
+    return false;
+  };
   for (int64_t k = 0; k < job.k; ++k) heap[k] = {widened(x[k * v.inner]), k};
   std::make_heap(heap, heap + job.k, better);
-  for (int64_t k = job.k; k < v.axis && job.k > 0; ++k) {
-    const E next{widened(x[k * v.inner]), k};
-    if (!better(next, heap[0])) continue;
-    std::pop_heap(heap, heap + job.k, better);
-    heap[job.k - 1] = next;
-    std::push_heap(heap, heap + job.k, better);
+  for (int64_t first = job.k; first < v.axis && job.k > 0; first += kSkip) {
+    const int64_t last = std::min(first + kSkip, v.axis);
+    if (can_skip(first, last - first)) continue;
+    for (int64_t k = first; k < last; ++k) {
+      const E next{widened(x[k * v.inner]), k};
+      if (!better(next, heap[0])) continue;
+      std::pop_heap(heap, heap + job.k, better);
+      heap[job.k - 1] = next;
+      std::push_heap(heap, heap + job.k, better);
+    }
   }
   std::sort_heap(heap, heap + job.k, better);
   const int64_t start = line / v.inner * job.k * v.inner + line % v.inner;
@@ -140,8 +159,7 @@ void top_line(const TopK& job, int64_t line, void* memory) {
 void arg_reduce(const ArgReduce& job, ThreadPool& pool, Isa isa) {
   const AxisView& v = job.view;
   if (v.axis == 0) return;
-  const ReduceTable& table =
-      by_isa(isa, scalar::kReduceTable, avx2::kReduceTable, avx512::kReduceTable);
+  const ReduceTable& table = table_of(isa);
   pool.run_ranges(v.outer * v.inner, grain(v.axis), [&](int64_t begin, int64_t end, int) {
     with_elem(v.elem, [&]<class T>() {
       if constexpr (std::is_same_v<Wide<T>, float>) {
@@ -167,13 +185,16 @@ void cumsum(const Cumsum& job, ThreadPool& pool) {
 
 Status top_k(const TopK& job, ThreadPool& pool) {
   const AxisView& v = job.view;
-  using Line = void (*)(const TopK&, int64_t, void*);
+  using Line = void (*)(const TopK&, const ReduceTable&, int64_t, void*);
   const Line line = with_elem(v.elem, []<class T>() -> Line { return top_line<T>; });
+  // Comparing gives the same on every instruction set.
+  const ReduceTable& table = table_of(best_isa());
   const int64_t bytes = Scratch::aligned(job.k * static_cast<int64_t>(sizeof(Entry<int64_t>)));
   const Scratch scratch(bytes * pool.size());
   if (!scratch.ok()) return {Status::Code::no_memory};
   pool.run_ranges(v.outer * v.inner, grain(v.axis), [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t i = begin; i < end; ++i) line(job, i, scratch.at<std::byte>(worker * bytes));
+    for (int64_t i = begin; i < end; ++i)
+      line(job, table, i, scratch.at<std::byte>(worker * bytes));
   });
   return {};
 }

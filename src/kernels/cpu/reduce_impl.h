@@ -11,18 +11,22 @@ namespace {
 struct Add {
   static constexpr float kStart = 0;
   static F combine(F a, F b) { return a + b; }
+  static float combine(float a, float b) { return a + b; }
 };
 struct Multiply {
   static constexpr float kStart = 1;
   static F combine(F a, F b) { return a * b; }
+  static float combine(float a, float b) { return a * b; }
 };
 struct Greatest {
   static constexpr float kStart = -kInf;
   static F combine(F a, F b) { return select(is_nan(a), a, max(a, b)); }
+  static float combine(float a, float b) { return a > b || a != a ? a : b; }
 };
 struct Least {
   static constexpr float kStart = kInf;
   static F combine(F a, F b) { return select(is_nan(a), a, min(a, b)); }
+  static float combine(float a, float b) { return a < b || a != a ? a : b; }
 };
 
 // Four vectors take the elements in turn; then they, and then their lanes, are combined in order.
@@ -41,22 +45,35 @@ float reduce_row(const void* from, int64_t n) {
   const int rest = static_cast<int>(n - i);
   store(lanes + kLanes, load_n(x + i, rest));
   float total = lanes[0];
-  for (int j = 1; j < kLanes + rest; ++j) {
-    float next[kLanes];
-    store(next, Op::combine(set1(total), set1(lanes[j])));
-    total = next[0];
-  }
+  for (int j = 1; j < kLanes + rest; ++j) total = Op::combine(total, lanes[j]);
   return total;
+}
+
+// Rows of V vectors, so that memory is read in longer pieces.
+template <class Op, int V, class T>
+void reduce_vectors(const T* x, int64_t n_rows, int64_t stride, float* acc) {
+  F a[V];
+  for (int v = 0; v < V; ++v) a[v] = load(acc + v * kLanes);
+  for (int64_t r = 0; r < n_rows; ++r) {
+    for (int v = 0; v < V; ++v) a[v] = Op::combine(a[v], load(x + r * stride + v * kLanes));
+  }
+  for (int v = 0; v < V; ++v) store(acc + v * kLanes, a[v]);
 }
 
 template <class Op, class T>
 void reduce_columns(const void* from, int64_t n_rows, int64_t stride, int64_t n_cols, float* acc) {
+  constexpr int kVectors = kLanes == 16 ? 8 : 4;
   const T* x = static_cast<const T*>(from);
-  for_lanes(n_cols, [&](int64_t c, int n) {
+  int64_t c = 0;
+  for (; c + kVectors * kLanes <= n_cols; c += kVectors * kLanes) {
+    reduce_vectors<Op, kVectors>(x + c, n_rows, stride, acc + c);
+  }
+  for (; c < n_cols; c += kLanes) {
+    const int n = static_cast<int>(n_cols - c < kLanes ? n_cols - c : kLanes);
     F a = load_lanes(acc + c, n);
     for (int64_t r = 0; r < n_rows; ++r) a = Op::combine(a, load_lanes(x + r * stride + c, n));
     store_lanes(acc + c, a, n);
-  });
+  }
 }
 
 template <class Op>

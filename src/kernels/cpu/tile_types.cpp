@@ -60,16 +60,10 @@ void cast(void* dst, const void* a, const void*, const void*, int64_t n) {
 }
 
 template <class T, class Register>
-void load(const TileTable& table, const void* from, int64_t stride, void* to, int64_t n) {
-  const T* x = static_cast<const T*>(from);
-  Register* y = static_cast<Register*>(to);
-  if constexpr (std::is_same_v<T, f16>) {
-    if (stride == 1) return table.load_f16(from, y, n);
-  }
-  if constexpr (std::is_same_v<T, bf16>) {
-    if (stride == 1) return table.load_bf16(from, y, n);
-  }
+void load_row(const TileTable& table, const T* x, int64_t stride, Register* y, int64_t n) {
   if (stride == 1) {
+    if constexpr (std::is_same_v<T, f16>) return table.load_f16(x, y, n);
+    if constexpr (std::is_same_v<T, bf16>) return table.load_bf16(x, y, n);
     for (int64_t i = 0; i < n; ++i) y[i] = widen<Register>(x[i]);
   } else if (stride == 0) {
     const Register value = widen<Register>(*x);
@@ -80,19 +74,42 @@ void load(const TileTable& table, const void* from, int64_t stride, void* to, in
 }
 
 template <class Register, class T>
-void store(const TileTable& table, const void* from, void* to, int64_t stride, int64_t n) {
-  const Register* x = static_cast<const Register*>(from);
-  T* y = static_cast<T*>(to);
-  if constexpr (std::is_same_v<T, f16>) {
-    if (stride == 1) return table.store_f16(x, y, n);
-  }
-  if constexpr (std::is_same_v<T, bf16>) {
-    if (stride == 1) return table.store_bf16(x, y, n);
-  }
+void store_row(const TileTable& table, const Register* x, T* y, int64_t stride, int64_t n) {
   if (stride == 1) {
+    if constexpr (std::is_same_v<T, f16>) return table.store_f16(x, y, n);
+    if constexpr (std::is_same_v<T, bf16>) return table.store_bf16(x, y, n);
     for (int64_t i = 0; i < n; ++i) y[i] = convert<T>(x[i]);
   } else {
     for (int64_t i = 0; i < n; ++i) y[i * stride] = convert<T>(x[i]);
+  }
+}
+
+// Rows shorter than this are not worth the calls that long ones are.
+constexpr int64_t kShort = 16;
+
+template <class T, class Register>
+void load(const TileTable& table, const void* from, const TilePiece& p, void* to) {
+  const T* x = static_cast<const T*>(from);
+  Register* y = static_cast<Register*>(to);
+  for (int64_t row = 0; row < p.rows; ++row, x += p.row_stride, y += p.n) {
+    if (p.n >= kShort) {
+      load_row(table, x, p.stride, y, p.n);
+    } else {
+      for (int64_t i = 0; i < p.n; ++i) y[i] = widen<Register>(x[i * p.stride]);
+    }
+  }
+}
+
+template <class Register, class T>
+void store(const TileTable& table, const void* from, void* to, const TilePiece& p) {
+  const Register* x = static_cast<const Register*>(from);
+  T* y = static_cast<T*>(to);
+  for (int64_t row = 0; row < p.rows; ++row, x += p.n, y += p.row_stride) {
+    if (p.n >= kShort) {
+      store_row(table, x, y, p.stride, p.n);
+    } else {
+      for (int64_t i = 0; i < p.n; ++i) y[i * p.stride] = convert<T>(x[i]);
+    }
   }
 }
 

@@ -12,9 +12,15 @@ TileFn tile_fn(TileType type, TileOp op);
 // To registers of tile_type(to).
 TileFn tile_cast(TileType from, Elem to);
 
-// Loads n elements, `stride` apart, into a register; stores them from one.
-using TileLoad = void (*)(const TileTable&, const void* from, int64_t stride, void* to, int64_t n);
-using TileStore = void (*)(const TileTable&, const void* from, void* to, int64_t stride, int64_t n);
+// Elements of memory in one or two dimensions, the inner one first.
+struct TilePiece {
+  int64_t n, stride;
+  int64_t rows = 1, row_stride = 0;
+};
+
+// Loads a piece's elements into a register, side by side; stores them from one.
+using TileLoad = void (*)(const TileTable&, const void* from, const TilePiece&, void* to);
+using TileStore = void (*)(const TileTable&, const void* from, void* to, const TilePiece&);
 TileLoad tile_load(Elem elem, TileType type);
 TileStore tile_store(TileType type, Elem elem);
 

@@ -157,12 +157,13 @@ class TileRun {
     }
   }
 
-  // Moves all operands on by n elements, which end at most at the end of a row.
-  void advance(int64_t n) {
+  // Moves all operands on by n elements of dimension 0, or n rows of it: at most to the end of the
+  // dimension they lie along.
+  void advance(int dim, int64_t n) {
     const Space& s = plan_.space;
-    index_[0] += n;
-    for (int p = 0; p < plan_.n_ports; ++p) offset_[p] += n * s.stride[p][0];
-    for (int d = 0; index_[d] == s.size[d]; ++d) {
+    index_[dim] += n;
+    for (int p = 0; p < plan_.n_ports; ++p) offset_[p] += n * s.stride[p][dim];
+    for (int d = dim; index_[d] == s.size[d]; ++d) {
       index_[d] = 0;
       for (int p = 0; p < plan_.n_ports; ++p) offset_[p] -= s.size[d] * s.stride[p][d];
       if (d + 1 == s.rank) break;
@@ -171,12 +172,13 @@ class TileRun {
     }
   }
 
-  // Loads the tile's inputs, or stores its outputs and moves on; piece by piece of a row.
+  // Loads the tile's inputs, or stores its outputs and moves on; by whole rows where there are
+  // some.
   void visit(int64_t n, bool loads) {
     const Space& s = plan_.space;
     if (n <= s.size[0] - index_[0]) {
-      piece(0, n, loads, n % 16 == 0);
-      if (!loads) advance(n);
+      piece(0, n, 1, loads, n % 16 == 0);
+      if (!loads) advance(0, n);
       return;
     }
     int64_t saved_index[kMaxDims], saved_offset[kMaxPorts];
@@ -184,30 +186,39 @@ class TileRun {
     std::copy(offset_, offset_ + kMaxPorts, saved_offset);
     for (int64_t done = 0; done < n;) {
       const int64_t length = std::min(n - done, s.size[0] - index_[0]);
-      piece(done, length, loads, false);
-      advance(length);
-      done += length;
+      int64_t rows = 1;
+      if (length == s.size[0] && s.rank > 1) {
+        rows = std::min((n - done) / length, s.size[1] - index_[1]);
+      }
+      piece(done, length, rows, loads, false);
+      if (rows > 1) {
+        advance(1, rows);
+      } else {
+        advance(0, length);
+      }
+      done += length * rows;
     }
     if (!loads) return;
     std::copy(saved_index, saved_index + kMaxDims, index_);
     std::copy(saved_offset, saved_offset + kMaxPorts, offset_);
   }
 
-  void piece(int64_t done, int64_t n, bool loads, bool whole) {
+  void piece(int64_t done, int64_t n, int64_t rows, bool loads, bool whole) {
     const int first = loads ? 0 : plan_.n_in, last = loads ? plan_.n_in : plan_.n_ports;
     for (int p = first; p < last; ++p) {
       const Port& port = plan_.ports[p];
-      const int64_t stride = plan_.space.stride[p][0];
+      const int64_t* stride = plan_.space.stride[p];
       std::byte* data = port.data + offset_[p] * port.bytes;
-      if (loads && whole && port.direct && stride == 1) {
+      if (loads && whole && port.direct && stride[0] == 1) {
         reg_[port.port.reg] = data;
         continue;
       }
       std::byte* at = reg_[port.port.reg] + done * (is_wide(port.port.type) ? 8 : 4);
+      const TilePiece memory{n, stride[0], rows, rows > 1 ? stride[1] : 0};
       if (loads) {
-        port.load(*plan_.table, data, stride, at, n);
+        port.load(*plan_.table, data, memory, at);
       } else {
-        port.store(*plan_.table, at, data, stride, n);
+        port.store(*plan_.table, at, data, memory);
       }
     }
   }
