@@ -16,50 +16,140 @@ using Pattern = std::string_view;
 constexpr Pattern kGpt2Words =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+// "'s" and its like in any case (of ASCII letters only, as llama.cpp has it).
+#define LAMELLA_CONTRACTIONS "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+// Punctuation with the line ends after it, line ends, white space.
+#define LAMELLA_MARKS_AND_SPACE R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define LAMELLA_UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
+#define LAMELLA_LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
+
 constexpr Pattern kGpt2[] = {kGpt2Words};
 
 // GPT-2's words after each digit has been set apart.
 constexpr Pattern kSingleDigits[] = {R"(\p{N})", kGpt2Words};
 
-constexpr Pattern kLlama3[] = {
-    R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+)"
-    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr Pattern kLlama3[] = {LAMELLA_CONTRACTIONS
+                               R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})" LAMELLA_MARKS_AND_SPACE};
 
-constexpr Pattern kQwen2[] = {
-    R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr Pattern kQwen2[] = {LAMELLA_CONTRACTIONS
+                              R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})" LAMELLA_MARKS_AND_SPACE};
+
+// Qwen 2's with marks as parts of words.
+constexpr Pattern kQwen35[] = {LAMELLA_CONTRACTIONS
+                               R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
+                               R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+// Words break where a lower-case letter meets an upper-case one.
+constexpr Pattern kGpt4o[] = {
+    R"([^\r\n\p{L}\p{N}]?)" LAMELLA_UPPER "*" LAMELLA_LOWER "+" LAMELLA_CONTRACTIONS
+    R"(?|[^\r\n\p{L}\p{N}]?)" LAMELLA_UPPER "+" LAMELLA_LOWER "*" LAMELLA_CONTRACTIONS
+    R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+constexpr Pattern kTekken[] = {R"([^\r\n\p{L}\p{N}]?)" LAMELLA_UPPER "*" LAMELLA_LOWER
+                               R"(+|[^\r\n\p{L}\p{N}]?)" LAMELLA_UPPER "+" LAMELLA_LOWER
+                               R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+constexpr Pattern kSeedCoder[] = {LAMELLA_CONTRACTIONS
+                                  R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+)"
+                                  R"(|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+constexpr Pattern kBailing[] = {
+    R"('(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
+    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"};
+
+constexpr Pattern kFalcon[] = {R"([\p{P}$+<=>^~|`]+)", kGpt2Words, "[0-9][0-9][0-9]"};
+
+constexpr Pattern kBloom[] = {R"( ?[^(\s|.,!?…。，、।۔،)]+)"};
+constexpr Pattern kViking[] = {R"( ?[^(\s|.,!?…。，、।۔،)]+)", R"(\p{N})"};
+
+constexpr Pattern kDeepseekLlm[] = {
+    R"([\r\n])", R"(\s?[\p{Lu}\p{Ll}\p{Lt}]+)", R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)",
+    R"(\s+$)",   R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N}+)"};
+constexpr Pattern kDeepseekCoder[] = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
+                                      R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N})"};
+constexpr Pattern kDeepseek3[] = {
+    R"(\p{N}{1,3})", R"([一-龥぀-ゟ゠-ヿ]+)",
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+    R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 
 // What a file means that names none: punctuation, then GPT-2's words, then digits by threes.
-constexpr Pattern kDefault[] = {
-    R"([\p{P}$+<=>^~|]+)",
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-    R"(\p{N}+)",
-    R"([0-9][0-9][0-9])",
-};
+constexpr Pattern kDefault[] = {R"([\p{P}$+<=>^~|]+)", kGpt2Words, R"(\p{N}+)", "[0-9][0-9][0-9]"};
+
+#undef LAMELLA_CONTRACTIONS
+#undef LAMELLA_MARKS_AND_SPACE
+#undef LAMELLA_UPPER
+#undef LAMELLA_LOWER
 
 constexpr PreTokenizerRow kRows[] = {
+    {.name = "a.x-4.0", .patterns = kGpt2},
+    {.name = "bailingmoe", .patterns = kBailing, .clean_spaces = false},
+    {.name = "bailingmoe2", .patterns = kBailing, .clean_spaces = false},
+    {.name = "bloom", .patterns = kBloom},
+    {.name = "chatglm-bpe", .patterns = kLlama3},
+    {.name = "codeshell", .patterns = kSingleDigits},
     {.name = "command-r", .patterns = kSingleDigits, .clean_spaces = false},
     {.name = "dbrx", .patterns = kLlama3},
+    {.name = "deepseek-coder", .patterns = kDeepseekCoder, .clean_spaces = false},
+    {.name = "deepseek-llm", .patterns = kDeepseekLlm, .clean_spaces = false},
     {.name = "deepseek-r1-qwen", .patterns = kQwen2, .clean_spaces = false},
+    {.name = "deepseek-v3", .patterns = kDeepseek3, .clean_spaces = false},
     {.name = "default", .patterns = kDefault},
+    {.name = "exaone", .patterns = kSingleDigits},
+    {.name = "exaone4", .patterns = kGpt2},
+    {.name = "falcon", .patterns = kFalcon},
     {.name = "falcon-h1", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
     {.name = "falcon3", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
+    {.name = "gigachat", .patterns = kGpt2},
     {.name = "glm4", .patterns = kLlama3, .ignore_merges = true},
     {.name = "gpt-2", .patterns = kGpt2},
+    {.name = "gpt-4o", .patterns = kGpt4o, .clean_spaces = false},
     {.name = "gpt2", .patterns = kGpt2},
+    {.name = "gpt3-finnish", .patterns = kBloom},
+    {.name = "granite-docling", .patterns = kGpt2, .clean_spaces = false},
+    {.name = "grok-2", .patterns = kQwen2, .clean_spaces = false},
+    {.name = "hunyuan", .patterns = kQwen2, .clean_spaces = false},
+    {.name = "hunyuan-dense", .patterns = kDeepseek3, .clean_spaces = false},
+    {.name = "jais", .patterns = kGpt2},
+    {.name = "jina-de", .patterns = kGpt2},
+    {.name = "jina-es", .patterns = kGpt2},
+    {.name = "jina-v2-code", .patterns = kGpt2},
+    {.name = "jina-v2-de", .patterns = kGpt2},
+    {.name = "jina-v2-es", .patterns = kGpt2},
+    {.name = "kanana2", .patterns = kGpt4o, .clean_spaces = false},
     {.name = "lfm2", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
+    {.name = "llada-moe", .patterns = kBailing, .clean_spaces = false},
     {.name = "llama-bpe", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
     {.name = "llama-v3", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
     {.name = "llama3", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
+    {.name = "llama4", .patterns = kGpt4o, .clean_spaces = false},
+    {.name = "megrez", .patterns = kQwen2},
+    {.name = "mellum", .patterns = kGpt2},
+    {.name = "midm-2.0", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
+    {.name = "minerva-7b", .patterns = kSingleDigits},
+    {.name = "minimax-m2", .patterns = kGpt4o, .clean_spaces = false},
+    {.name = "modern-bert", .patterns = kGpt2},
     {.name = "mpt", .patterns = kGpt2},
     {.name = "olmo", .patterns = kGpt2},
     {.name = "phi-2", .patterns = kGpt2},
     {.name = "pixtral", .patterns = kLlama3, .ignore_merges = true, .add_bos = true},
+    {.name = "poro-chat", .patterns = kBloom, .clean_spaces = false},
     {.name = "qwen2", .patterns = kQwen2, .clean_spaces = false},
+    {.name = "qwen35", .patterns = kQwen35, .clean_spaces = false},
     {.name = "refact", .patterns = kSingleDigits},
+    {.name = "roberta-bpe", .patterns = kGpt2},
+    {.name = "seed-coder", .patterns = kSeedCoder, .clean_spaces = false},
+    {.name = "smaug-bpe", .patterns = kLlama3},
     {.name = "smollm", .patterns = kSingleDigits, .clean_spaces = false},
+    {.name = "solar-open", .patterns = kQwen2, .clean_spaces = false},
     {.name = "stablelm2", .patterns = kQwen2},
     {.name = "starcoder", .patterns = kSingleDigits},
+    {.name = "tekken",
+     .patterns = kTekken,
+     .ignore_merges = true,
+     .add_bos = true,
+     .clean_spaces = false},
+    {.name = "trillion", .patterns = kGpt2, .clean_spaces = false},
+    {.name = "viking", .patterns = kViking, .clean_spaces = false},
 };
 
 }  // namespace

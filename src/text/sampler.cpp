@@ -17,7 +17,7 @@ constexpr size_t kHeapLimit = 512;  // up to here a heap beats sorting
 // exp(x) for x <= 0, to 2 ulps of float; 0 below -87. Branch-free, so that loops over it vectorise;
 // and the same on every machine, which the C library's is not.
 float exp_of_negative(float x) {
-  const float clamped = std::max(x, -87.0f);
+  const float clamped = x > -87.0f ? x : -87.0f;
   // Adding and taking away 1.5 * 2^23 rounds to a whole number. x = n ln 2 + r.
   const float n = (clamped * 1.44269504f + 12582912.0f) - 12582912.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -52,27 +52,33 @@ float checked_maximum(std::span<const float> logits) {
   return maximum;
 }
 
-// Sum of exp((x - maximum) / temperature) over `logits`.
-double block_weight(std::span<const float> logits, float maximum, float inverse_temperature) {
+// weights[i] = exp((logits[i] - maximum) / temperature), for at most kBlock logits; gives their
+// sum.
+double block_weight(std::span<const float> logits, float maximum, float inverse_temperature,
+                    float* weights) {
+  for (size_t i = 0; i < logits.size(); ++i)
+    weights[i] = exp_of_negative((logits[i] - maximum) * inverse_temperature);
   float lanes[16] = {};
   size_t i = 0;
   for (; i + 16 <= logits.size(); i += 16)
-    for (size_t lane = 0; lane < 16; ++lane)
-      lanes[lane] += exp_of_negative((logits[i + lane] - maximum) * inverse_temperature);
+    for (size_t lane = 0; lane < 16; ++lane) lanes[lane] += weights[i + lane];
   double sum = 0;
-  for (; i < logits.size(); ++i)
-    sum += exp_of_negative((logits[i] - maximum) * inverse_temperature);
+  for (; i < logits.size(); ++i) sum += weights[i];
   for (const float lane : lanes) sum += lane;
   return sum;
 }
 
+// The logits of block `index`.
+std::span<const float> block_of(std::span<const float> logits, size_t index) {
+  return logits.subspan(index * kBlock, std::min(kBlock, logits.size() - index * kBlock));
+}
+
 std::vector<double> block_weights(std::span<const float> logits, float maximum,
                                   float inverse_temperature) {
-  std::vector<double> weights;
-  weights.reserve(logits.size() / kBlock + 1);
-  for (size_t at = 0; at < logits.size(); at += kBlock)
-    weights.push_back(block_weight(logits.subspan(at, std::min(kBlock, logits.size() - at)),
-                                   maximum, inverse_temperature));
+  float scratch[kBlock];
+  std::vector<double> weights((logits.size() + kBlock - 1) / kBlock);
+  for (size_t block = 0; block < weights.size(); ++block)
+    weights[block] = block_weight(block_of(logits, block), maximum, inverse_temperature, scratch);
   return weights;
 }
 
@@ -102,6 +108,33 @@ size_t count_to_weight(const std::vector<Candidate>& left, float maximum, double
   return 0;
 }
 
+// A logit such that the tokens at or above it make up `share` of all weight, and few tokens more;
+// sets `target` to that weight. Found without sorting: weights are summed by how far logits lie
+// below the maximum.
+float weight_cut(const Candidates& c, double share, double& target) {
+  constexpr size_t kBuckets = 1024;
+  constexpr float kPerUnit = 16;
+  std::vector<double> buckets(kBuckets, 0);
+  float weights[kBlock];
+  double sum = 0;
+  for (size_t block = 0; block * kBlock < c.logits.size(); ++block) {
+    const std::span<const float> logits = block_of(c.logits, block);
+    sum += block_weight(logits, c.maximum, 1, weights);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const float below = std::min((c.maximum - logits[i]) * kPerUnit, float{kBuckets - 1});
+      buckets[static_cast<size_t>(below)] += weights[i];
+    }
+  }
+  target = sum * share;
+  // A little more than asked for, so that rounding cannot leave too few.
+  double running = 0;
+  for (size_t i = 0; i + 1 < kBuckets; ++i) {
+    running += buckets[i];
+    if (running >= target * (1 + 1e-5)) return c.maximum - static_cast<float>(i + 1) / kPerUnit;
+  }
+  return -INFINITY;
+}
+
 void keep_top_p(const SamplerOptions& options, Candidates& c) {
   if (!c.all) {
     double sum = 0;
@@ -110,14 +143,14 @@ void keep_top_p(const SamplerOptions& options, Candidates& c) {
     if (n > 0) c.left.resize(n);
     return;
   }
-  const double target = total(block_weights(c.logits, c.maximum, 1)) * options.top_p;
   c.all = false;
-  for (size_t k = 64;; k *= 8) {  // the set is small nearly always
-    c.left = likeliest(c.logits, k);
-    const size_t n = count_to_weight(c.left, c.maximum, target);
-    if (n > 0) return c.left.resize(n);
-    if (k >= c.logits.size()) return;
-  }
+  double target = 0;
+  const float cut = weight_cut(c, options.top_p, target);
+  for (size_t i = 0; i < c.logits.size(); ++i)
+    if (c.logits[i] >= cut) c.left.push_back({static_cast<int32_t>(i), c.logits[i]});
+  std::sort(c.left.begin(), c.left.end(), is_likelier);
+  const size_t n = count_to_weight(c.left, c.maximum, target);
+  if (n > 0) c.left.resize(n);
 }
 
 void set_temperature(const SamplerOptions& options, Candidates& c) {
@@ -137,16 +170,18 @@ int32_t draw_from_all(const Candidates& c, double u) {
   double rest = u * total(weights);
   size_t block = 0;
   while (block + 1 < weights.size() && rest >= weights[block]) rest -= weights[block++];
-  const size_t end = std::min((block + 1) * kBlock, c.logits.size());
-  size_t last = 0;  // the last possible token, should rounding leave a rest
-  for (size_t i = block * kBlock; i < end; ++i) {
-    const float weight = exp_of_negative((c.logits[i] - c.maximum) * inverse);
-    if (weight > 0) last = i;
-    rest -= weight;
-    if (rest < 0 && weight > 0) return static_cast<int32_t>(i);
+  float weight[kBlock];
+  const std::span<const float> logits = block_of(c.logits, block);
+  block_weight(logits, c.maximum, inverse, weight);
+  int32_t last = -1;  // the last possible token, should rounding leave a rest
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (weight[i] <= 0) continue;
+    last = static_cast<int32_t>(block * kBlock + i);
+    rest -= weight[i];
+    if (rest < 0) break;
   }
   // Nothing is possible in the block only if rounding went past the last one that has weight.
-  return last > 0 ? static_cast<int32_t>(last) : argmax(c.logits);
+  return last >= 0 ? last : argmax(c.logits);
 }
 
 int32_t draw_from_left(const Candidates& c, double u) {

@@ -17,7 +17,7 @@ Another paragraph: the other thing, the others, their weather together; nothing 
 \tTabs\tand  double  spaces\r\nand a line end.  THE END, THEY'LL SAY: IT'S DONE.
 """ * 3
 
-PIECES = ["the", " the", "THE", "ing", " of", "'s", "'S", "'ll", "'LL", "'ve", " ", "  ", "\n", "\r\n", "\t", "12",
+PIECES = ["the", "McDonald", "camelCase", "ÄÖü", "/", "한글", "カナ", " the", "THE", "ing", " of", "'s", "'S", "'ll", "'LL", "'ve", " ", "  ", "\n", "\r\n", "\t", "12",
           "7", "345", "\u00e9", "\u00df", "\u6f22", "\u0915\u094d", "\U0001f642", "\u0130", "\u00a0", "\u3000", "\u2167", "\u00bd",
           "_", "-", "==", "{", "}", "!", ".", ",", "\\", "\"", "z", "A", "<|end|>", "<|note|>", "e\u0301", "\u200b"]
 
@@ -30,6 +30,12 @@ def split(pattern):
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), BYTES])
 
 
+def splits(*patterns):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(p), "isolated") for p in patterns] + [BYTES])
+
+
+SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+"
 REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 PRE = {
@@ -37,6 +43,15 @@ PRE = {
     "smollm": pre_tokenizers.Sequence([DIGITS, GPT2]),
     "llama-bpe": split(CONTRACTIONS + r"|\p{N}{1,3}" + REST),
     "qwen2": split(CONTRACTIONS + r"|\p{N}" + REST),
+    "gpt-4o": split(rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{SHORT}?|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{SHORT}?"
+                    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
+    "tekken": split(rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"
+                    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
+    "qwen35": split(CONTRACTIONS.replace(r"]?\p{L}+", r"]?[\p{L}\p{M}]+") + r"|\p{N}" +
+                    REST.replace(r"\p{L}\p{N}", r"\p{L}\p{M}\p{N}")),
+    "deepseek-v3": splits(r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
+                          r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+                          r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
 }
 
 
@@ -58,7 +73,7 @@ def main():
            "control": [len(tokens)], "user_defined": [len(tokens) + 1],
            "strings": [base64.b64encode(t.encode()).decode() for t in texts], "ids": {}}
     for name, pre in PRE.items():
-        t = Tokenizer(models.BPE(vocab=model["vocab"], merges=merges, ignore_merges=name == "llama-bpe"))
+        t = Tokenizer(models.BPE(vocab=model["vocab"], merges=merges, ignore_merges=name in ("llama-bpe", "tekken")))
         t.pre_tokenizer = pre
         t.decoder = decoders.ByteLevel()
         t.add_special_tokens([AddedToken("<|end|>", normalized=False), AddedToken("<|note|>", normalized=False)])
