@@ -7,7 +7,8 @@ namespace {
 
 struct RopeCase {
   Rope job;
-  std::vector<float> x, y, inv_freq;
+  std::vector<float> x, y;
+  std::vector<double> inv_freq;
   std::vector<int32_t> positions;
 
   RopeCase(Rope::Pairing pairing, int64_t tokens, int64_t heads, int64_t dim, int64_t n_rot,
@@ -21,7 +22,7 @@ struct RopeCase {
     x = random.floats(tokens * job.x_token_stride, -3, 3);
     y.assign(static_cast<size_t>(tokens * job.y_token_stride), kNan);
     for (int64_t i = 0; i < n_rot / 2; ++i) {
-      inv_freq.push_back(static_cast<float>(std::pow(10000.0, -2.0 * i / n_rot)));
+      inv_freq.push_back(std::pow(10000.0, -2.0 * i / n_rot));
     }
     for (int64_t t = 0; t < tokens; ++t) {
       positions.push_back(t == 0 ? 1 << 20 : static_cast<int32_t>(random.below(5000)));
@@ -45,7 +46,7 @@ struct RopeCase {
     const int64_t pair = near ? i / 2 : i % half;
     const bool second = near ? i % 2 : i >= half;
     const double u = at(near ? 2 * pair : pair), v = at(near ? 2 * pair + 1 : pair + half);
-    const double a = positions[t] * double{inv_freq[pair]};
+    const double a = positions[t] * inv_freq[pair];
     return job.mscale *
            (second ? u * std::sin(a) + v * std::cos(a) : u * std::cos(a) - v * std::sin(a));
   }

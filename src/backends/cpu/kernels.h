@@ -16,6 +16,7 @@ std::span<const planned::Row> elementwise_rows();
 std::span<const planned::Row> norm_rows();
 std::span<const planned::Row> attention_rows();
 std::span<const planned::Row> index_rows();
+std::span<const planned::Row> dynamic_rows();
 std::span<const planned::Row> reduce_rows();
 std::span<const planned::Row> move_rows();
 

@@ -5,6 +5,7 @@
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/attention.h"
 #include "lamella/kernels/cpu/kv_append.h"
+#include "lamella/ops/attention/attention.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
 
@@ -92,10 +93,64 @@ planned::Status launch_append(const planned::StepCx& cx) {
   return status_of(kv_append(job, *device_of(cx).pool, device_of(cx).isa));
 }
 
+bool dense_accepts(const Graph& g, const Node& n, const void*) {
+  const auto& a = n.attrs.as<lamella::Attention::Attrs>();
+  auto is_plain = [&](size_t i) {
+    const auto t = kv_type_of(type_of_input(g, n, i).dtype);
+    return t && !type_of_input(g, n, i).dtype.is_block();
+  };
+  const bool bias_fits = !has_input(n, 3) || type_of_input(g, n, 3).dtype == kF32 || type_of_input(g, n, 3).dtype.is_bool();
+  return type_of_input(g, n, 0).dtype == kF32 && is_plain(1) && is_plain(2) && bias_fits &&
+         a.compute == Compute::exact && (!has_input(n, 4) || type_of_input(g, n, 4).dtype == kF32);
+}
+
+Strides4 strides4_of(const planned::Operand& x) { return {x.strides[0], x.strides[1], x.strides[2], x.strides[3]}; }
+
+planned::Status launch_dense(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<lamella::Attention::Attrs>();
+  const planned::Operand &q = cx.in(0), &k = cx.in(1), &v = cx.in(2), &y = cx.out(0);
+  if (y.numel() == 0) return {};
+  DenseAttention job;
+  job.math.heads = q.size(1);
+  job.math.kv_heads = k.size(1);
+  job.math.dk = q.size(3);
+  job.math.dv = v.size(3);
+  job.math.scale = static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
+  job.math.causal = a.causal;
+  job.math.window = a.window;
+  job.math.soft_cap = static_cast<float>(a.soft_cap);
+  job.math.sinks = cx.has(4) ? cx.in(4).as<const float>() : nullptr;
+  job.math.decode = device_of(cx).phase == lamella::Phase::decode;
+  job.batch = q.size(0);
+  job.n_queries = q.size(2);
+  job.n_keys = k.size(2);
+  job.first_position = job.n_keys - job.n_queries;
+  job.q = q.as<const float>();
+  job.k = k.data;
+  job.v = v.data;
+  job.k_type = *kv_type_of(k.dtype);
+  job.v_type = *kv_type_of(v.dtype);
+  job.y = y.as<float>();
+  job.q_strides = strides4_of(q);
+  job.k_strides = strides4_of(k);
+  job.v_strides = strides4_of(v);
+  job.y_strides = strides4_of(y);
+  if (cx.has(3)) {
+    const int64_t shape[] = {job.batch, job.math.heads, job.n_queries, job.n_keys};
+    int64_t strides[4];
+    broadcast_strides(cx.in(3), shape, strides);
+    const Strides4 s{strides[0], strides[1], strides[2], strides[3]};
+    if (cx.in(3).dtype.is_bool()) job.mask = cx.in(3).as<const bool>(), job.mask_strides = s;
+    else job.bias = cx.in(3).as<const float>(), job.bias_strides = s;
+  }
+  return status_of(dense_attention(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
 }  // namespace
 
 std::span<const planned::Row> attention_rows() {
   static constexpr planned::Row kRows[] = {
+      {.op = &op<lamella::Attention>, .name = "attention", .accepts = dense_accepts, .launch = launch_dense},
       {.op = &op<lamella::KvAppend>, .name = "kv_append", .accepts = append_accepts, .launch = launch_append},
       {.op = &op<lamella::PagedAttention>, .name = "paged_attention", .accepts = paged_accepts, .launch = launch_paged},
   };

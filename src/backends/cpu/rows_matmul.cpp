@@ -233,6 +233,28 @@ planned::Status launch_pack(const planned::StepCx& cx) {
   return {};
 }
 
+bool encode_accepts(const Graph& g, const Node& n, const void*) {
+  const quant::Format& f = *n.outputs[0].dtype.info().format;
+  return type_of_input(g, n, 0).dtype == kF32 && f.encode;
+}
+
+// Any format with a plain encoder, row by row.
+planned::Status launch_encode(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &y = cx.out(0);
+  const quant::Format& f = *y.dtype.info().format;
+  const int64_t k = x.size(-1), n_rows = k == 0 ? 0 : x.numel() / k;
+  const quant::BlockPtr planes = planes_of(y);
+  device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      quant::MutableBlockPtr row{};
+      for (size_t p = 0; p < static_cast<size_t>(f.n_planes); ++p)
+        row[p] = const_cast<uint8_t*>(planes[p]) + r * f.blocks(k) * f.planes[p].block_bytes;
+      quant::encode_row(f, x.as<const float>() + r * k, k, row);
+    }
+  });
+  return {};
+}
+
 }  // namespace
 
 std::span<const planned::Row> matmul_rows() {
@@ -243,7 +265,8 @@ std::span<const planned::Row> matmul_rows() {
       {.op = &op<Matmul>, .name = "matmul_plain", .accepts = plain_matmul_accepts, .launch = launch_plain_matmul,
        .strided_inputs = 3},
       row_of<MultiLinear, MultiLinearJobs>("matmul_group"),
-      {.op = &op<Pack>, .name = "pack", .accepts = pack_accepts, .launch = launch_pack},
+      {.op = &op<Pack>, .name = "pack_activation", .accepts = pack_accepts, .launch = launch_pack},
+      {.op = &op<Pack>, .name = "pack_encode", .accepts = encode_accepts, .launch = launch_encode},
   };
   return rows;
 }

@@ -108,7 +108,6 @@ bool rope_accepts(const Graph& g, const Node& n, const void*) {
 struct RopePlan {
   int64_t n_rot;
   std::vector<double> frequencies;
-  std::vector<float> inv_freq;
   float magnitude;
 };
 
@@ -117,13 +116,12 @@ std::shared_ptr<const void> prepare_rope(const Graph&, const Node& n, const void
   auto plan = std::make_shared<RopePlan>();
   plan->n_rot = a.n_rot ? a.n_rot : n.outputs[0].shape.last().value();
   plan->frequencies = lamella::Rope::frequencies(a, plan->n_rot);
-  for (double f : plan->frequencies) plan->inv_freq.push_back(static_cast<float>(f));
   plan->magnitude = static_cast<float>(lamella::Rope::magnitude(a));
   return plan;
 }
 
 int64_t rope_workspace(const planned::StepCx& cx) {
-  return cx.has(2) ? cx.prepared<RopePlan>().n_rot / 2 * static_cast<int64_t>(sizeof(float)) : 0;
+  return cx.has(2) ? cx.prepared<RopePlan>().n_rot / 2 * static_cast<int64_t>(sizeof(double)) : 0;
 }
 
 planned::Status launch_rope(const planned::StepCx& cx) {
@@ -141,12 +139,12 @@ planned::Status launch_rope(const planned::StepCx& cx) {
   job.x_token_stride = job.y_token_stride = job.heads * job.dim;
   job.x_head_stride = job.y_head_stride = job.dim;
   job.positions = cx.in(1).as<const int32_t>();
-  job.inv_freq = plan.inv_freq.data();
+  job.inv_freq = plan.frequencies.data();
   if (cx.has(2)) {
-    float* divided = reinterpret_cast<float*>(cx.workspace());
+    double* divided = reinterpret_cast<double*>(cx.workspace());
     const float* factors = cx.in(2).as<const float>();
     for (size_t i = 0; i < plan.frequencies.size(); ++i)
-      divided[i] = static_cast<float>(plan.frequencies[i] / static_cast<double>(factors[i]));
+      divided[i] = plan.frequencies[i] / static_cast<double>(factors[i]);
     job.inv_freq = divided;
   }
   job.mscale = plan.magnitude;

@@ -111,7 +111,8 @@ bool FrameState::bind_inputs(const RunArgs& args) {
     same = same && tensor(i).shape() == bound_shapes_[i];
   }
   if (same) return true;
-  binding_.assign(g.dims()->n_symbols(), std::nullopt);
+  binding_ = outer_;
+  binding_.resize(g.dims()->n_symbols());
   bound_shapes_.clear();
   for (size_t i = 0; i < n; ++i) {
     // Symbols first, so that a size given as an expression is checked against them whatever the
@@ -175,12 +176,19 @@ void FrameState::set_strides(uint32_t v) {
   }
   const Node& node = plan_->graph.nodes()[value.node];
   const ViewRule* rule = view_rule(plan_->graph, node);
-  if (!rule || !rule->apply || value.dtype.is_block()) return dense_strides(shape, strides);
+  if (!rule || !rule->apply) return dense_strides(shape, strides);
   const ValuePlan& base = plan_->values[value.base];
   int64_t offset = 0;
   rule->apply(plan_->graph, node, value.out, {sizes_.data() + base.sizes, base.rank},
               {strides_.data() + base.sizes, base.rank}, shape, binding_, strides, offset);
-  offsets_[v] = offset * value.dtype.bytes();
+  const quant::Format* format = value.dtype.info().format;
+  if (!format) {
+    offsets_[v] = offset * value.dtype.bytes();
+    return;
+  }
+  // Whole rows of an encoded tensor of one plane.
+  const int64_t k = shape.back();
+  offsets_[v] = k == 0 ? 0 : offset / k * format->blocks(k) * format->block_bytes();
 }
 
 // Keeps the placement while every buffer still fits its slot.

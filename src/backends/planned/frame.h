@@ -18,8 +18,8 @@ class FrameState final : public Frame {
   void run(const RunArgs& args) override;
   int64_t arena_bytes() const override;
 
-  // A run of a body: inputs in order, fresh outputs.
-  std::vector<Tensor> run_body(std::vector<Tensor> inputs);
+  // A run of a body under the symbols that surround it: inputs in order, fresh outputs.
+  std::vector<Tensor> run_body(std::vector<Tensor> inputs, const DimBinding& outer);
 
   // Called by a step: allocates a dynamic output and binds the symbols of its type.
   const Operand& allocate(uint32_t step, size_t out, std::span<const int64_t> shape);
@@ -61,7 +61,7 @@ class FrameState final : public Frame {
   void set_step_operand_pointers(uint32_t s);
 
   std::shared_ptr<const Plan> plan_;
-  DimBinding binding_;
+  DimBinding binding_, outer_;
   std::vector<int64_t> symbols_;
   std::vector<std::vector<int64_t>> bound_shapes_;  // of inputs and states, as last bound
   std::vector<int64_t> sizes_, strides_;            // of all values, by their place

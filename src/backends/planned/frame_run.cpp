@@ -173,7 +173,7 @@ void FrameState::run_control_step(uint32_t s) {
   if (frames.empty())
     for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));
   const Node& node = plan_->graph.nodes()[step.node];
-  const std::vector<Tensor> outputs = run_control(step, node, std::move(inputs), frames);
+  const std::vector<Tensor> outputs = run_control(node, std::move(inputs), frames, binding_);
   for (size_t o = 0; o < outputs.size(); ++o) {
     const uint32_t v = step.operands[n_inputs(step) + o];
     if (plan_->values[v].home == Home::dynamic) {
@@ -209,7 +209,11 @@ void FrameState::finish(const RunArgs& args) {
   }
 }
 
-std::vector<Tensor> FrameState::run_body(std::vector<Tensor> inputs) {
+std::vector<Tensor> FrameState::run_body(std::vector<Tensor> inputs, const DimBinding& outer) {
+  if (outer != outer_) {
+    outer_ = outer;
+    is_bound_ = false;
+  }
   std::vector<Tensor> outputs(plan_->graph.outputs().size());
   run({inputs, {}, {}, outputs});
   return outputs;

@@ -22,10 +22,11 @@ void collect_symbols(Dim dim, std::set<uint32_t>& out) {
 
 class Builder {
  public:
-  Builder(Plan& plan, std::span<const Row> rows, const CompileOptions& options)
-      : plan_(plan), g_(plan.graph), rows_(rows), options_(options) {}
+  Builder(Plan& plan, std::span<const Row> rows, const CompileOptions& options, std::set<uint32_t> outer)
+      : plan_(plan), g_(plan.graph), rows_(rows), options_(options), bound_(std::move(outer)) {}
 
   void build() {
+    find_bound_symbols();
     find_needed();
     find_readers();
     choose_rows();
@@ -258,7 +259,7 @@ class Builder {
     if (is_control(n)) {
       step.kind = StepKind::control;
       for (const GraphPtr& body : n.attrs.graphs())
-        step.bodies.push_back(Plan::make(*body, plan_.backend, rows_, plan_.device, options_));
+        step.bodies.push_back(Plan::make(*body, plan_.backend, rows_, plan_.device, options_, bound_));
     } else if (step.row) {
       if (step.row->prepare) step.prepared = step.row->prepare(g_, n, plan_.device.get());
     } else {
@@ -338,14 +339,14 @@ class Builder {
 
   // --- sizes
 
+  void find_bound_symbols() {
+    for (const Node& n : g_.nodes())
+      if (n.op->has(kStructural))
+        for (const Type& t : n.outputs)
+          for (Dim d : t.shape) collect_symbols(d, bound_);
+  }
+
   bool binds_symbols(const Node& n) {
-    if (bound_.empty() && !bound_is_set_) {
-      bound_is_set_ = true;
-      for (const Node& m : g_.nodes())
-        if (m.op->has(kStructural))
-          for (const Type& t : m.outputs)
-            for (Dim d : t.shape) collect_symbols(d, bound_);
-    }
     std::set<uint32_t> used;
     for (const Type& t : n.outputs)
       for (Dim d : t.shape) collect_symbols(d, used);
@@ -440,7 +441,6 @@ class Builder {
   std::vector<const Row*> row_of_;
   std::vector<std::string> why_;
   std::set<uint32_t> bound_;
-  bool bound_is_set_ = false;
 };
 
 }  // namespace
@@ -465,7 +465,8 @@ const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node&
 std::shared_ptr<const Plan> Plan::make(Graph graph, std::string_view backend,
                                        std::span<const Row> rows,
                                        std::shared_ptr<const void> device,
-                                       const CompileOptions& options) {
+                                       const CompileOptions& options,
+                                       std::set<uint32_t> outer_symbols) {
   auto plan = std::make_shared<Plan>();
   plan->graph = std::move(graph);
   plan->backend = backend;
@@ -473,7 +474,7 @@ std::shared_ptr<const Plan> Plan::make(Graph graph, std::string_view backend,
   for (const Row& row : rows)
     if (!row.op) plan->copy_row = &row;
   CHECK_INTERNAL(plan->copy_row, backend, ": the table has no copy");
-  Builder(*plan, rows, options).build();
+  Builder(*plan, rows, options, std::move(outer_symbols)).build();
   return plan;
 }
 

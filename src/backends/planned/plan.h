@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -91,7 +92,8 @@ class Plan {
   static std::shared_ptr<const Plan> make(Graph graph, std::string_view backend,
                                           std::span<const Row> rows,
                                           std::shared_ptr<const void> device,
-                                          const CompileOptions& options);
+                                          const CompileOptions& options,
+                                          std::set<uint32_t> outer_symbols = {});
 
   Graph graph;
   std::string backend;

@@ -118,7 +118,10 @@ const ViewRule* view_rule(const Graph& graph, const Node& node) {
     for (size_t i = 1; i < node.inputs.size(); ++i)
       if (!node.inputs[i].absent() && !graph.known(node.inputs[i])) return nullptr;
     for (uint32_t o = 0; o < node.outputs.size(); ++o)
-      if (node.outputs[o].dtype.is_block() && !rule.keeps_dense(graph, node, o)) return nullptr;
+      if (const quant::Format* f = node.outputs[o].dtype.info().format;
+          f && (!rule.keeps_dense(graph, node, o) || (f->n_planes > 1 && rule.apply))) {
+        return nullptr;
+      }
     if (!graph.type(node.inputs[0]).is_tensor() || node.outputs[0].dtype.is_string())
       return nullptr;
     return &rule;

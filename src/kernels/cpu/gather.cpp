@@ -39,9 +39,11 @@ void copy_row(const GatherCall& call, int64_t row, float* out) {
   }
 }
 
+// Negative ids count from the end.
 int64_t id_at(const GatherCall& call, int64_t i) {
-  return call.id_elem == Elem::i32 ? static_cast<const int32_t*>(call.ids)[i]
-                                   : static_cast<const int64_t*>(call.ids)[i];
+  const int64_t id = call.id_elem == Elem::i32 ? static_cast<const int32_t*>(call.ids)[i]
+                                               : static_cast<const int64_t*>(call.ids)[i];
+  return id < 0 ? id + call.n : id;
 }
 
 }  // namespace

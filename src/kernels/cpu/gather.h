@@ -20,7 +20,7 @@ struct GatherCall {
   int64_t y_stride = 0;
 };
 
-// index_out_of_range with the place of the first id outside [0, n); then no row is written.
+// index_out_of_range with the place of the first id outside [-n, n); then no row is written.
 Status gather_rows(const GatherCall& call, ThreadPool& pool);
 
 }  // namespace lamella::cpu

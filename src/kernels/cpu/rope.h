@@ -20,7 +20,7 @@ struct Rope {
   float* y = nullptr;  // may be x
   int64_t x_token_stride = 0, x_head_stride = 0, y_token_stride = 0, y_head_stride = 0;
   const int32_t* positions = nullptr;  // [tokens]
-  const float* inv_freq = nullptr;     // [n_rot / 2]
+  const double* inv_freq = nullptr;    // [n_rot / 2]
   float mscale = 1;
 };
 void rope(const Rope& job, ThreadPool& pool, Isa isa);

@@ -85,7 +85,7 @@ inline F load_i8(const int8_t* p) { return {static_cast<float>(*p)}; }
 inline F load_low4(const uint8_t* p) { return {static_cast<float>(*p & 15)}; }
 inline F load_high4(const uint8_t* p) { return {static_cast<float>(*p >> 4)}; }
 
-inline F reduce_turns(const float* w, int n, double factor, F& quadrant) {
+inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
   const double t = n > 0 ? *w * factor : 0, q = ::rint(t);
   quadrant = {static_cast<float>(q - 4 * ::floor(q * 0.25))};
   return {static_cast<float>(t - q)};

@@ -148,18 +148,20 @@ inline F load_high4(const uint8_t* p) {
   return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_cvtepu8_epi32(load16x8(p)), 4))};
 }
 
-inline __m256 reduce_half(__m256 w, double factor, __m256& quadrant) {
-  const __m512d t = _mm512_mul_pd(_mm512_cvtps_pd(w), _mm512_set1_pd(factor));
+inline __m256 reduce_half(__m512d w, double factor, __m256& quadrant) {
+  const __m512d t = _mm512_mul_pd(w, _mm512_set1_pd(factor));
   const __m512d q = _mm512_roundscale_pd(t, 8);
   const __m512d whole = _mm512_roundscale_pd(_mm512_mul_pd(q, _mm512_set1_pd(0.25)), 9);
   quadrant = _mm512_cvtpd_ps(_mm512_sub_pd(q, _mm512_mul_pd(whole, _mm512_set1_pd(4))));
   return _mm512_cvtpd_ps(_mm512_sub_pd(t, q));
 }
-inline F reduce_turns(const float* w, int n, double factor, F& quadrant) {
-  const __m512 x = load_n(w, n).v;
+inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
+  const auto lanes = [](int count) {
+    return static_cast<__mmask8>(count >= 8 ? 0xff : count <= 0 ? 0 : (1 << count) - 1);
+  };
   __m256 q0, q1;
-  const __m256 r0 = reduce_half(_mm512_castps512_ps256(x), factor, q0);
-  const __m256 r1 = reduce_half(upper_half(x), factor, q1);
+  const __m256 r0 = reduce_half(_mm512_maskz_loadu_pd(lanes(n), w), factor, q0);
+  const __m256 r1 = reduce_half(_mm512_maskz_loadu_pd(lanes(n - 8), w + 8), factor, q1);
   quadrant = {_mm512_insertf32x8(_mm512_castps256_ps512(q0), q1, 1)};
   return {_mm512_insertf32x8(_mm512_castps256_ps512(r0), r1, 1)};
 }

@@ -143,18 +143,19 @@ inline F load_high4(const uint8_t* p) {
   return {_mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_cvtepu8_epi32(load8x8(p)), 4))};
 }
 
-inline __m128 reduce_half(__m128 w, double factor, __m128& quadrant) {
-  const __m256d t = _mm256_mul_pd(_mm256_cvtps_pd(w), _mm256_set1_pd(factor));
+inline __m128 reduce_half(__m256d w, double factor, __m128& quadrant) {
+  const __m256d t = _mm256_mul_pd(w, _mm256_set1_pd(factor));
   const __m256d q = _mm256_round_pd(t, 8);
   const __m256d whole = _mm256_round_pd(_mm256_mul_pd(q, _mm256_set1_pd(0.25)), 9);
   quadrant = _mm256_cvtpd_ps(_mm256_sub_pd(q, _mm256_mul_pd(whole, _mm256_set1_pd(4))));
   return _mm256_cvtpd_ps(_mm256_sub_pd(t, q));
 }
-inline F reduce_turns(const float* w, int n, double factor, F& quadrant) {
-  const __m256 x = load_n(w, n).v;
+inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
+  double in[8] = {};
+  for (int i = 0; i < n && i < 8; ++i) in[i] = w[i];
   __m128 q0, q1;
-  const __m128 r0 = reduce_half(_mm256_castps256_ps128(x), factor, q0);
-  const __m128 r1 = reduce_half(_mm256_extractf128_ps(x, 1), factor, q1);
+  const __m128 r0 = reduce_half(_mm256_loadu_pd(in), factor, q0);
+  const __m128 r1 = reduce_half(_mm256_loadu_pd(in + 4), factor, q1);
   quadrant = {_mm256_set_m128(q1, q0)};
   return {_mm256_set_m128(r1, r0)};
 }

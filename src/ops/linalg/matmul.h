@@ -114,8 +114,9 @@ struct Matmul {
     s.add({In{.shape = {2, 3, 5}}, In{.shape = {4, 5}}}, Attrs{}).length = 5;
     s.add({In{.shape = {3, 7}}, In{.shape = {7, 64}, .dtype = q4}}, Attrs{.transpose_w = false})
         .length = 7;
-    s.add({In{.shape = {3, 40}}, In{.shape = {2, 5, 40}}}, Attrs{.compute = Compute::bf16}).length =
-        40;
+    Sample& rounded = s.add({In{.shape = {3, 40}}, In{.shape = {2, 5, 40}}}, Attrs{.compute = Compute::bf16});
+    rounded.length = 40;
+    rounded.grad = false;  // differences see the steps of the rounding
     // golden:begin
     // golden:end
     s.bad({In{.shape = {2, 3}}, In{.shape = {4, 5}}}, Attrs{}, "inner sizes");

@@ -22,6 +22,8 @@ struct Gelu {
                                  "erf(x / sqrt 2)); or its approximation "
                                  "x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).",
                              .ulps = 8,
+                             // Relative to gelu(|x|): the formula cancels for negative x.
+                             .ulps_per_length = 1,
                              .traits = kElementwise};
   struct Attrs {
     Approximate approximate = Approximate::none;

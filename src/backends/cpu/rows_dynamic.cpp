@@ -1,0 +1,137 @@
+// Views whose sizes only the data decide, and updates of slices: positions are read when the step runs.
+#include <algorithm>
+#include <vector>
+
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/cpu/operands.h"
+#include "lamella/ir/tensor.h"
+#include "lamella/kernels/cpu/copy.h"
+#include "lamella/ops/shape/expand.h"
+#include "lamella/ops/shape/reshape.h"
+#include "lamella/ops/shape/slice.h"
+#include "lamella/ops/shape/slice_update.h"
+
+namespace lamella::cpu {
+namespace {
+
+std::vector<int64_t> numbers_of(const planned::Operand& x) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < x.numel(); ++i) out.push_back(load_int(x.dtype, x.data + i * x.dtype.bytes()));
+  return out;
+}
+
+bool plain_accepts(const Graph& g, const Node& n, const void*) {
+  return type_of_input(g, n, 0).dtype.bytes() > 0 && !n.outputs[0].dtype.is_block();
+}
+
+// Output 0: made now where its sizes were not known, else there already.
+const planned::Operand& output_of(const planned::StepCx& cx, std::span<const int64_t> shape) {
+  return cx.node().fresh.empty() ? cx.out(0) : cx.allocate(0, shape);
+}
+
+void copy_strided(const planned::StepCx& cx, std::span<const int64_t> shape, std::span<const int64_t> x_strides,
+                  std::span<const int64_t> y_strides, const std::byte* x, std::byte* y, int64_t elem_bytes) {
+  if (std::find(shape.begin(), shape.end(), 0) == shape.end())
+    copy({elem_bytes, shape, x_strides, y_strides, x, y}, *device_of(cx).pool);
+}
+
+constexpr planned::Status kBadSize{planned::Status::bad_value, 0, 0};
+
+planned::Status launch_reshape(const planned::StepCx& cx) {
+  const planned::Operand& x = cx.in(0);
+  std::vector<int64_t> shape = numbers_of(cx.in(1));
+  int64_t others = 1;
+  for (int64_t d : shape) others *= d == -1 ? 1 : d;
+  for (int64_t& d : shape)
+    if (d == -1) d = others == 0 ? 0 : x.numel() / others;
+  int64_t numel = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) return {planned::Status::bad_value, static_cast<int64_t>(i), shape[i]};
+    numel *= shape[i];
+  }
+  if (numel != x.numel()) return {planned::Status::bad_value, 0, numel};
+  const planned::Operand& y = output_of(cx, shape);
+  std::vector<int64_t> dense(x.rank);
+  int64_t step = 1;
+  for (uint32_t d = x.rank; d-- > 0; step *= x.shape[d]) dense[d] = step;
+  copy_strided(cx, x.sizes(), {x.strides, x.rank}, dense, x.data, y.data, x.dtype.bytes());
+  return {};
+}
+
+planned::Status launch_expand(const planned::StepCx& cx) {
+  const planned::Operand& x = cx.in(0);
+  std::vector<int64_t> shape = numbers_of(cx.in(1));
+  while (shape.size() < x.rank) shape.insert(shape.begin(), 1);
+  for (uint32_t i = 0; i < x.rank; ++i) {
+    int64_t& d = shape[shape.size() - x.rank + i];
+    if (d != x.shape[i] && d != 1 && x.shape[i] != 1)
+      return {planned::Status::bad_value, static_cast<int64_t>(shape.size() - x.rank + i), d};
+    if (d == 1) d = x.shape[i];
+  }
+  const planned::Operand& y = output_of(cx, shape);
+  std::vector<int64_t> strides(shape.size());
+  broadcast_strides(x, shape, strides.data());
+  copy_strided(cx, shape, strides, {y.strides, y.rank}, x.data, y.data, x.dtype.bytes());
+  return {};
+}
+
+// The part of x that starts and ends name, as sizes, strides and an offset in elements.
+struct Part {
+  std::vector<int64_t> shape, strides;
+  int64_t offset = 0;
+  planned::Status status;
+};
+
+Part part_of(const planned::Operand& x, const SliceAttrs& a, const planned::Operand& starts,
+             const planned::Operand& ends) {
+  Part p{{x.shape, x.shape + x.rank}, {x.strides, x.strides + x.rank}, 0, {}};
+  const std::vector<int64_t> from = numbers_of(starts), to = numbers_of(ends);
+  for (size_t i = 0; i < from.size(); ++i) {
+    int64_t axis = a.axes.empty() ? static_cast<int64_t>(i) : a.axes[i];
+    if (axis < 0) axis += x.rank;
+    const size_t d = static_cast<size_t>(axis);
+    if (a.strict && (from[i] < 0 || from[i] > to[i] || to[i] > x.shape[d]))
+      p.status = {planned::Status::bad_value, static_cast<int64_t>(i), to[i]};
+    const SliceRange r = slice_range(from[i], to[i], a.steps.empty() ? 1 : a.steps[i], x.shape[d]);
+    p.shape[d] = r.size;
+    if (r.size > 0) p.offset += r.start * x.strides[d];
+    p.strides[d] = r.step * x.strides[d];
+  }
+  return p;
+}
+
+planned::Status launch_slice(const planned::StepCx& cx) {
+  const planned::Operand& x = cx.in(0);
+  const Part p = part_of(x, cx.attrs<SliceAttrs>(), cx.in(1), cx.in(2));
+  if (p.status.code != planned::Status::ok) return p.status;
+  const planned::Operand& y = output_of(cx, p.shape);
+  copy_strided(cx, p.shape, p.strides, {y.strides, y.rank}, x.data + p.offset * x.dtype.bytes(), y.data,
+               x.dtype.bytes());
+  return {};
+}
+
+// x is output 0 already: the plan aliases it, or copies it there first.
+planned::Status launch_slice_update(const planned::StepCx& cx) {
+  const planned::Operand &update = cx.in(1), &y = cx.out(0);
+  const Part p = part_of(y, cx.attrs<SliceAttrs>(), cx.in(2), cx.in(3));
+  if (p.status.code != planned::Status::ok) return p.status;
+  if (!std::equal(p.shape.begin(), p.shape.end(), update.shape)) return kBadSize;
+  copy_strided(cx, p.shape, {update.strides, update.rank}, p.strides, update.data,
+               y.data + p.offset * y.dtype.bytes(), y.dtype.bytes());
+  return {};
+}
+
+}  // namespace
+
+std::span<const planned::Row> dynamic_rows() {
+  static constexpr planned::Row kRows[] = {
+      {.op = &op<Expand>, .name = "expand", .accepts = plain_accepts, .launch = launch_expand, .strided_inputs = 1},
+      {.op = &op<Reshape>, .name = "reshape", .accepts = plain_accepts, .launch = launch_reshape, .strided_inputs = 1},
+      {.op = &op<Slice>, .name = "slice", .accepts = plain_accepts, .launch = launch_slice, .strided_inputs = 1},
+      {.op = &op<SliceUpdate>, .name = "slice_update", .accepts = plain_accepts, .launch = launch_slice_update,
+       .strided_inputs = 2},
+  };
+  return kRows;
+}
+
+}  // namespace lamella::cpu
