@@ -15,6 +15,14 @@ RefTensor& EvalCx::out(size_t i, std::vector<int64_t> shape) {
   return outputs[i];
 }
 
+std::optional<int64_t> EvalCx::known_size(Dim dim) const {
+  DimProgram program;
+  program.add(dim);
+  for (const DimExpr* s : program.used_symbols())
+    if (s->symbol >= binding_.size() || !binding_[s->symbol]) return std::nullopt;
+  return size(dim);
+}
+
 Graph& graph_of(std::span<const Value> values) {
   for (const Value& v : values)
     if (!v.absent()) return *v.graph;

@@ -61,6 +61,8 @@ class EvalCx {
   // ...or with sizes that only the data decide; they bind the type's fresh symbols.
   RefTensor& out(size_t i, std::vector<int64_t> shape);
   int64_t size(Dim dim) const { return evaluate(dim, binding_); }
+  // The same, or nothing where a symbol has no value yet.
+  std::optional<int64_t> known_size(Dim dim) const;
   // Runs a sub-graph on its inputs, in order.
   std::vector<RefTensor> call(const Graph& graph, std::vector<RefTensor> args) const {
     return caller_(graph, std::move(args));

@@ -2,6 +2,8 @@
 // follow from here.
 #pragma once
 
+#include <cmath>
+
 #include "lamella/ops/op.h"
 
 namespace lamella {
