@@ -40,16 +40,25 @@ LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const Decode
   }
 }
 
+// Each span is unpacked while the one before it is multiplied: the way from packed scales to the
+// first product is long, and what waits for it would fill the processor's queues.
 template <class U, class Unpack, int kRows>
 [[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
   const DecodeX& x = *a.x;
+  typename Unpack::Span w, next;
+  if (x.n_spans > 0) Unpack::to_registers(*a.w, a.row, 0, next);
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][2];
     each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][0] = sum[r][1] = U::zero(); });
     for (int64_t span = 0; span < x.n_spans; ++span) {
-      typename Unpack::Span w;
-      Unpack::to_registers(*a.w, a.row + row, span, w);
+      w = next;
+      const bool last = span + 1 == x.n_spans;
+      if (!last) {
+        Unpack::to_registers(*a.w, a.row + row, span + 1, next);
+      } else if (row + 1 < a.n_rows) {
+        Unpack::to_registers(*a.w, a.row + row + 1, 0, next);
+      }
       each<kRows>([&](auto r) LAMELLA_INLINE {
         add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
       });

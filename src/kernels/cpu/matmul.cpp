@@ -121,6 +121,8 @@ struct Round {
   const Plan* plan;
   std::byte* workspace;
   int64_t first, m;
+  EpilogueKernel epilogue;
+  Transpose16 transpose;
   int64_t tiles_per_task = 1,
           n_tile_ranges = 1;  // bulk: how x is cut too when there are few panels
 };
@@ -133,7 +135,7 @@ void prepare(const Round& round, ThreadPool& pool) {
     const auto fill = [&, &wish = wish](int64_t begin, int64_t end, int) {
       if (call.phase == Phase::bulk) {
         prepare_bulk(wish, call.x, round.first, begin, end, round.m, call.k,
-                     bulk_x_view(wish, round.m, call.k, call.x.format, buffer));
+                     bulk_x_view(wish, round.m, call.k, call.x.format, buffer), round.transpose);
       } else {
         prepare_decode(wish, call.x, round.first, begin, end, call.k,
                        decode_x_view(wish, round.m, call.k, buffer));
@@ -207,7 +209,7 @@ void run_task(const Round& round, int64_t task, int worker) {
     multiply_decode(round, planned.w, row, n_rows, c, out.ldc);
     if (c_gated) multiply_decode(round, planned.gated, row, n_rows, c_gated, out.ldc);
   }
-  run_epilogue(out);
+  round.epilogue(out, round.transpose);
 }
 
 }  // namespace
@@ -238,7 +240,9 @@ void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
                 .plan = &plan,
                 .workspace = workspace,
                 .first = first,
-                .m = std::min(plan.chunk_rows, call.m - first)};
+                .m = std::min(plan.chunk_rows, call.m - first),
+                .epilogue = by_isa(call.isa, scalar::kEpilogue, avx2::kEpilogue, avx512::kEpilogue),
+                .transpose = kernels_of(call.isa).transpose};
     if (call.phase == Phase::bulk) {
       const int64_t n_tiles = ceil_div(round.m, kTileRows);
       const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, n_tasks);

@@ -15,6 +15,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 constinit const MatmulKernels kAvx2Matmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Avx2>, .bulk = bulk_exact<Avx2>},
-    .dense_panel = dense_panel<Avx2>};
+    .dense_panel = dense_panel<Avx2>,
+    .transpose = Avx2::transpose16};
 
 }  // namespace lamella::cpu

@@ -34,6 +34,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 constinit const MatmulKernels kAvx512Matmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Avx512>, .bulk = bulk_exact<Avx512>},
-    .dense_panel = dense_panel<Avx512>};
+    .dense_panel = dense_panel<Avx512>,
+    .transpose = Avx512::transpose16};
 
 }  // namespace lamella::cpu

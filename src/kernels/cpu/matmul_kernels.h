@@ -106,7 +106,18 @@ struct EpilogueArgs {
   bool lanes_are_rows;
 };
 
-void run_epilogue(const EpilogueArgs& args);
+// 16 x 16 numbers of 32 bits; strides in numbers.
+using Transpose16 = void (*)(const void* in, int64_t in_stride, void* out, int64_t out_stride);
+using EpilogueKernel = void (*)(const EpilogueArgs& args, Transpose16 transpose);
+namespace scalar {
+extern const EpilogueKernel kEpilogue;
+}
+namespace avx2 {
+extern const EpilogueKernel kEpilogue;
+}
+namespace avx512 {
+extern const EpilogueKernel kEpilogue;
+}
 
 // c[rows][64] += a[rows][kSpan] * b[n][64], n at most kSpan; rows is a multiple of kDensePadding.
 using DensePanelKernel = void (*)(const float* a, const float* b, int64_t n, int64_t rows,
@@ -118,6 +129,7 @@ struct MatmulKernels {
   MatmulKernel (*encoded)(const quant::Format& w, const quant::Format& x);
   MatmulKernel exact;
   DensePanelKernel dense_panel = nullptr;
+  Transpose16 transpose = nullptr;
 };
 
 extern const MatmulKernels kScalarMatmul, kAvx2Matmul, kAvx512Matmul;
@@ -136,6 +148,6 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
                     int64_t end, int64_t k, const DecodeX& view);
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                  int64_t end, int64_t m, int64_t k, const BulkX& view);
+                  int64_t end, int64_t m, int64_t k, const BulkX& view, Transpose16 transpose);
 
 }  // namespace lamella::cpu

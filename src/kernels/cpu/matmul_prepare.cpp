@@ -64,23 +64,40 @@ BulkX bulk_arrays(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 
 // One span of one encoded row in natural order.
 struct EncodedSpan {
-  int8_t codes[kSpan];
-  int sums[kSpanParts];  // one a part
-  float scales[8];       // one a block, of kSpan / block
+  alignas(16) int8_t codes[kSpan];
+  int sums[kSpanParts];      // one a part
+  float scales[kSpanParts];  // one a part
 };
 
-void read_span(const Activations& x, int64_t row, int64_t span, int64_t k, EncodedSpan& out) {
-  const int block = x.format->block;
-  const int64_t n_blocks = x.format->blocks(k);
-  const int per_span = kSpan / block, parts = block / 16;
+template <int kBlock>
+void read_block(const Activations& x, int64_t index, int at, EncodedSpan& out) {
+  constexpr int kParts = kBlock / 16;
+  std::memcpy(out.codes + at * kBlock, x.planes[0] + index * kBlock, kBlock);
+  const float scale = load<float>(x.planes[1] + index * 4);
+  for (int p = 0; p < kParts; ++p) {
+    out.scales[at * kParts + p] = scale;
+    out.sums[at * kParts + p] = load<int16_t>(x.planes[2] + (index * kParts + p) * 2);
+  }
+}
+
+template <int kBlock>
+void read_blocks(const Activations& x, int64_t row, int64_t span, int64_t n_blocks,
+                 EncodedSpan& out) {
+  constexpr int kPerSpan = kSpan / kBlock;
+  const int64_t index = row * n_blocks + span * kPerSpan, left = n_blocks - span * kPerSpan;
+  if (left >= kPerSpan) {
+    for (int b = 0; b < kPerSpan; ++b) read_block<kBlock>(x, index + b, b, out);
+    return;
+  }
   std::memset(&out, 0, sizeof out);
-  for (int b = 0; b < per_span && span * per_span + b < n_blocks; ++b) {
-    const int64_t index = row * n_blocks + span * per_span + b;
-    std::memcpy(out.codes + b * block, x.planes[0] + index * block, block);
-    out.scales[b] = load<float>(x.planes[1] + index * 4);
-    for (int p = 0; p < parts; ++p) {
-      out.sums[b * parts + p] = load<int16_t>(x.planes[2] + (index * parts + p) * 2);
-    }
+  for (int b = 0; b < left; ++b) read_block<kBlock>(x, index + b, b, out);
+}
+
+void read_span(const Activations& x, int64_t row, int64_t span, int64_t k, EncodedSpan& out) {
+  if (x.format->block == 32) {
+    read_blocks<32>(x, row, span, x.format->blocks(k), out);
+  } else {
+    read_blocks<256>(x, row, span, x.format->blocks(k), out);
   }
 }
 
@@ -110,41 +127,46 @@ void read_values(const Activations& x, int64_t row, int64_t k, int64_t begin, in
   }
 }
 
+// -offset * sum of four codes for each lane of the vectors, those of a chain added up.
 void decode_starts(const XWish& wish, const int8_t* codes, int32_t* starts) {
+  int32_t quads[kSpan / 4];
+  for (int i = 0; i < kSpan / 4; ++i) {
+    const int8_t* c = codes + i * 4;
+    quads[i] = -wish.offset * (c[0] + c[1] + c[2] + c[3]);
+  }
   const int lanes = wish.vector / 4;
-  for (int vector = 0; vector < kSpan / wish.vector; ++vector) {
-    int32_t* out = starts + vector / wish.chain * lanes;
+  for (int i = 0; i < kSpan / 4; i += lanes * wish.chain) {
     for (int lane = 0; lane < lanes; ++lane) {
-      const int8_t* c = codes + vector * wish.vector + lane * 4;
-      const int start = -wish.offset * (c[0] + c[1] + c[2] + c[3]);
-      out[lane] = vector % wish.chain == 0 ? start : out[lane] + start;
+      int start = quads[i + lane];
+      for (int c = 1; c < wish.chain; ++c) start += quads[i + c * lanes + lane];
+      *starts++ = start;
     }
   }
 }
 
-void prepare_decode_span(const XWish& wish, const EncodedSpan& span, int per_scale,
-                         const DecodeX& view, int64_t at) {
-  auto* codes = view.codes + at * kSpan;
+void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const DecodeX& view,
+                         int64_t at) {
+  int8_t* codes = view.codes + at * kSpan;
   for (int p = 0; p < kSpanParts; ++p) {
     std::memcpy(codes + p * 16, span.codes + wish.order[p] * 16, 16);
   }
   if (wish.offset) {
     decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
   }
-  auto* scales = view.scales + at * kSpanParts;
+  float* scales = view.scales + at * kSpanParts;
   if (wish.pairs) {
     for (int g = 0; g < 8; ++g) {
-      const int sum = span.sums[2 * g] + span.sums[2 * g + 1];
-      scales[g] = span.scales[2 * g / per_scale];
-      scales[8 + g] = wish.sums ? scales[g] * static_cast<float>(sum) : 0.0f;
+      scales[g] = span.scales[2 * g];
+      const auto sum = static_cast<float>(span.sums[2 * g] + span.sums[2 * g + 1]);
+      scales[8 + g] = wish.sums ? scales[g] * sum : 0.0f;
     }
     return;
   }
-  for (int p = 0; p < kSpanParts; ++p) scales[p] = span.scales[p / per_scale];
+  std::memcpy(scales, span.scales, sizeof span.scales);
   if (wish.sums) {
-    auto* sums = view.sums + at * kSpanParts;
+    float* sums = view.sums + at * kSpanParts;
     for (int p = 0; p < kSpanParts; ++p) {
-      sums[p] = scales[p] * static_cast<float>(span.sums[p]);
+      sums[p] = span.scales[p] * static_cast<float>(span.sums[p]);
     }
   }
 }
@@ -160,14 +182,13 @@ struct TileLane {
   }
 };
 
-void prepare_bulk_span(const XWish& wish, const EncodedSpan& span, const TileLane& tile,
-                       int64_t index, const BulkX& view) {
+// Scales and sums of one row.
+void prepare_bulk_scales(const XWish& wish, const EncodedSpan& span, const TileLane& tile,
+                         int64_t index, const BulkX& view) {
   const int64_t width = tile.width, lane = tile.lane;
-  auto* codes = view.codes + tile.span(view.n_spans, index, kSpan) + lane * 4;
-  for (int i = 0; i < kSpan / 4; ++i) std::memcpy(codes + i * width * 4, span.codes + i * 4, 4);
   const int64_t scales = tile.span(view.n_spans, index, view.n_scales) + lane;
   for (int i = 0; i < view.n_scales; ++i) {
-    view.scales[scales + i * width] = span.scales[i];
+    view.scales[scales + i * width] = span.scales[i * kSpanParts / view.n_scales];
   }
   if (!wish.offset && !wish.sums) return;
   const int64_t folds = tile.span(view.n_spans, index, view.n_folds) + lane;
@@ -177,21 +198,54 @@ void prepare_bulk_span(const XWish& wish, const EncodedSpan& span, const TileLan
     for (int p = f * parts; p < (f + 1) * parts; ++p) sum += span.sums[p];
     if (wish.offset) view.starts[folds + f * width] = -wish.offset * sum;
     if (wish.sums) {
-      const float scale = view.n_scales == 1 ? 1.0f : span.scales[f * view.n_scales / view.n_folds];
+      const float scale = view.n_scales == 1 ? 1.0f : span.scales[f * parts];
       view.sums[folds + f * width] = scale * static_cast<float>(sum);
     }
   }
 }
 
-// Values of one row in a tile; `row` < 0: zeros.
-void prepare_bulk_values(const Activations& x, int64_t row, int64_t k, const TileLane& tile,
+// Rows of x from `first` on, of which m are wanted, on their way into tiles.
+struct BulkSource {
+  const Activations* x;
+  int64_t first, m, k;
+  Transpose16 transpose;
+};
+
+// One span of 16 rows from `row` on, zeros from m on; tile.lane is that of the first.
+void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t row, TileLane tile,
+                          int64_t index, const BulkX& view) {
+  EncodedSpan spans[16];
+  for (int i = 0; i < 16; ++i) {
+    if (row + i < source.m) {
+      read_span(*source.x, source.first + row + i, index, source.k, spans[i]);
+    } else {
+      std::memset(&spans[i], 0, sizeof spans[i]);
+    }
+  }
+  int8_t* codes = view.codes + tile.span(view.n_spans, index, kSpan) + tile.lane * 4;
+  for (int at = 0; at < kSpan; at += 64) {
+    source.transpose(spans[0].codes + at, sizeof(EncodedSpan) / 4, codes + at * tile.width,
+                     tile.width);
+  }
+  for (int i = 0; i < 16; ++i, ++tile.lane) {
+    prepare_bulk_scales(wish, spans[i], tile, index, view);
+  }
+}
+
+void prepare_bulk_values(const BulkSource& source, int64_t row, const TileLane& tile, int64_t index,
                          const BulkX& view) {
-  float values[kSpan];
-  for (int64_t span = 0; span < view.n_spans; ++span) {
-    const int64_t n = std::min<int64_t>(k - span * kSpan, kSpan);
-    if (row >= 0) read_values(x, row, k, span * kSpan, n, values);
-    auto* out = view.values + tile.span(view.n_spans, span, kSpan) + tile.lane;
-    for (int64_t i = 0; i < kSpan; ++i) out[i * tile.width] = row >= 0 && i < n ? values[i] : 0;
+  alignas(64) float values[16][kSpan];
+  const int64_t n = std::min<int64_t>(source.k - index * kSpan, kSpan);
+  for (int i = 0; i < 16; ++i) {
+    const int64_t known = row + i < source.m ? n : 0;
+    if (known > 0) {
+      read_values(*source.x, source.first + row + i, source.k, index * kSpan, n, values[i]);
+    }
+    std::fill(values[i] + known, values[i] + kSpan, 0.0f);
+  }
+  float* out = view.values + tile.span(view.n_spans, index, kSpan) + tile.lane;
+  for (int at = 0; at < kSpan; at += 16) {
+    source.transpose(values[0] + at, kSpan, out + at * tile.width, tile.width);
   }
 }
 
@@ -232,30 +286,25 @@ void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int6
     EncodedSpan span;
     for (int64_t i = 0; i < view.n_spans; ++i) {
       read_span(x, first + row, i, k, span);
-      prepare_decode_span(wish, span, x.format->block / 16, view, row * view.n_spans + i);
+      prepare_decode_span(wish, span, view, row * view.n_spans + i);
     }
   }
 }
 
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                  int64_t end, int64_t m, int64_t k, const BulkX& view) {
-  EncodedSpan span;
-  for (int64_t row = begin; row < round_up(end, 16); ++row) {
+                  int64_t end, int64_t m, int64_t k, const BulkX& view, Transpose16 transpose) {
+  const BulkSource source{.x = &x, .first = first, .m = m, .k = k, .transpose = transpose};
+  for (int64_t row = begin; row < end; row += 16) {
     const int64_t rows_before = row / kTileRows * kTileRows;
     const TileLane tile{.rows_before = rows_before,
                         .width = std::min<int64_t>(round_up(m - rows_before, 16), kTileRows),
                         .lane = row - rows_before};
-    if (!wish.encoded) {
-      prepare_bulk_values(x, row < m ? first + row : -1, k, tile, view);
-      continue;
-    }
     for (int64_t i = 0; i < view.n_spans; ++i) {
-      if (row < m) {
-        read_span(x, first + row, i, k, span);
+      if (wish.encoded) {
+        prepare_bulk_encoded(wish, source, row, tile, i, view);
       } else {
-        std::memset(&span, 0, sizeof span);
+        prepare_bulk_values(source, row, tile, i, view);
       }
-      prepare_bulk_span(wish, span, tile, i, view);
     }
   }
 }

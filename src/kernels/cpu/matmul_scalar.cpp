@@ -15,6 +15,7 @@ MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
 constinit const MatmulKernels kScalarMatmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>},
-    .dense_panel = dense_panel<Scalar>};
+    .dense_panel = dense_panel<Scalar>,
+    .transpose = Scalar::transpose16};
 
 }  // namespace lamella::cpu

@@ -104,6 +104,33 @@ struct Avx2 {
     return static_cast<int16_t>(_mm_cvtsi128_si32(sum));
   }
 
+  // 8 x 8 numbers.
+  static void transpose8(const float* in, int64_t in_stride, float* out, int64_t out_stride) {
+    F a[8], b[8];
+    for (int i = 0; i < 8; ++i) a[i] = load(in + i * in_stride);
+    for (int i = 0; i < 8; i += 2) {
+      b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+      b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    const auto pairs = [&](int i, int j, int select) {
+      return select ? _mm256_shuffle_ps(b[i], b[j], 0xee) : _mm256_shuffle_ps(b[i], b[j], 0x44);
+    };
+    for (int i = 0; i < 4; ++i) {
+      const F low = pairs(i / 2, i / 2 + 2, i % 2), high = pairs(i / 2 + 4, i / 2 + 6, i % 2);
+      store(out + i * out_stride, _mm256_permute2f128_ps(low, high, 0x20));
+      store(out + (i + 4) * out_stride, _mm256_permute2f128_ps(low, high, 0x31));
+    }
+  }
+  static void transpose16(const void* in, int64_t in_stride, void* out, int64_t out_stride) {
+    const auto* from = static_cast<const float*>(in);
+    auto* to = static_cast<float*>(out);
+    for (int i = 0; i < 16; i += 8) {
+      for (int j = 0; j < 16; j += 8) {
+        transpose8(from + j * in_stride + i, in_stride, to + i * out_stride + j, out_stride);
+      }
+    }
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {

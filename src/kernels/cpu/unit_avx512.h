@@ -91,6 +91,36 @@ struct Avx512 {
     return static_cast<int16_t>(_mm512_reduce_add_epi32(codes));
   }
 
+  static void transpose16(const void* in, int64_t in_stride, void* out, int64_t out_stride) {
+    const auto* from = static_cast<const float*>(in);
+    auto* to = static_cast<float*>(out);
+    F a[16];
+    // a[4 q + i]: columns 4 q to 4 q + 3 of rows i, i + 4, i + 8, i + 12, a quarter each.
+    for (int i = 0; i < 4; ++i) {
+      F rows[4];
+      for (int j = 0; j < 4; ++j) rows[j] = load(from + (i + 4 * j) * in_stride);
+      const F low0 = _mm512_shuffle_f32x4(rows[0], rows[1], 0x44);
+      const F low1 = _mm512_shuffle_f32x4(rows[2], rows[3], 0x44);
+      const F high0 = _mm512_shuffle_f32x4(rows[0], rows[1], 0xee);
+      const F high1 = _mm512_shuffle_f32x4(rows[2], rows[3], 0xee);
+      a[i] = _mm512_shuffle_f32x4(low0, low1, 0x88);
+      a[4 + i] = _mm512_shuffle_f32x4(low0, low1, 0xdd);
+      a[8 + i] = _mm512_shuffle_f32x4(high0, high1, 0x88);
+      a[12 + i] = _mm512_shuffle_f32x4(high0, high1, 0xdd);
+    }
+    // 4 x 4 in each quarter.
+    for (int q = 0; q < 16; q += 4) {
+      const F low01 = _mm512_unpacklo_ps(a[q], a[q + 1]);
+      const F high01 = _mm512_unpackhi_ps(a[q], a[q + 1]);
+      const F low23 = _mm512_unpacklo_ps(a[q + 2], a[q + 3]);
+      const F high23 = _mm512_unpackhi_ps(a[q + 2], a[q + 3]);
+      store(to + q * out_stride, _mm512_shuffle_ps(low01, low23, 0x44));
+      store(to + (q + 1) * out_stride, _mm512_shuffle_ps(low01, low23, 0xee));
+      store(to + (q + 2) * out_stride, _mm512_shuffle_ps(high01, high23, 0x44));
+      store(to + (q + 3) * out_stride, _mm512_shuffle_ps(high01, high23, 0xee));
+    }
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; i += 16) {
       const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);

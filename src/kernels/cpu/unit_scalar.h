@@ -128,6 +128,16 @@ struct Scalar {
     return static_cast<int16_t>(sum);
   }
 
+  static void transpose16(const void* in, int64_t in_stride, void* out, int64_t out_stride) {
+    const auto* from = static_cast<const uint8_t*>(in);
+    auto* to = static_cast<uint8_t*>(out);
+    for (int i = 0; i < 16; ++i) {
+      for (int j = 0; j < 16; ++j) {
+        std::memcpy(to + (i * out_stride + j) * 4, from + (j * in_stride + i) * 4, 4);
+      }
+    }
+  }
+
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; ++i) {
       f16 value;

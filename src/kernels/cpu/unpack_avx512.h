@@ -177,14 +177,15 @@ inline __m512 two_scales(const uint8_t* at) {
 
 // The 12 bytes of eight 6-bit (scale, minimum): scales in bytes 0 to 7, minimums behind them.
 inline __m128i k_scales(const uint8_t* at) {
-  uint32_t a, b, c;
-  __builtin_memcpy(&a, at, 4);
-  __builtin_memcpy(&b, at + 4, 4);
-  __builtin_memcpy(&c, at + 8, 4);
-  const uint64_t scales_high = (c & 0x0f0f0f0fu) | (a >> 2 & 0x30303030u);
-  const uint64_t mins_high = (c >> 4 & 0x0f0f0f0fu) | (b >> 2 & 0x30303030u);
-  return _mm_set_epi64x(static_cast<int64_t>((b & 0x3f3f3f3fu) | mins_high << 32),
-                        static_cast<int64_t>((a & 0x3f3f3f3fu) | scales_high << 32));
+  // Words a, b, c of 4 bytes: scales a & 63 and c & 15 | a >> 6 << 4, minimums b & 63 and
+  // c >> 4 & 15 | b >> 6 << 4. (Reads 4 bytes of codes behind them too.)
+  const __m128i abc = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i low = _mm_and_si128(
+      _mm_srlv_epi32(_mm_shuffle_epi32(abc, _MM_SHUFFLE(2, 1, 2, 0)), _mm_setr_epi32(0, 0, 0, 4)),
+      _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+  const __m128i high = _mm_srli_epi32(_mm_shuffle_epi32(abc, _MM_SHUFFLE(1, 1, 0, 0)), 2);
+  // low | (high & top)
+  return _mm_ternarylogic_epi32(low, high, _mm_setr_epi32(0, 0x30303030, 0, 0x30303030), 0xf8);
 }
 
 struct Q4_K {
