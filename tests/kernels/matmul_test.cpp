@@ -284,6 +284,8 @@ TEST(Matmul, JobsShareOnePreparationAndFinishTheirRows) {
     for (Phase phase : kPhases) {
       const auto plain = multiply(x, 0, m, {{&a}, {&b}, {&c}}, phase, isa, pool);
       EXPECT_EQ(plain[1], multiply(x, 0, m, b, phase, isa, pool));
+      const auto many = multiply(x, 0, m, std::vector<Job>(19, Job{&b}), phase, isa, pool);
+      for (const auto& y : many) ASSERT_EQ(y, plain[1]);
       for (Activation activation :
            {Activation::none, Activation::silu, Activation::gelu_erf, Activation::gelu_tanh}) {
         const MatmulJob more{.w = {},

@@ -27,6 +27,29 @@ WeightView view_of(const Weights& w, int64_t k) {
   return view;
 }
 
+// The kernel for weights of `format`: looked up once for all formats of the table, as products are
+// called for every step of a model.
+class EncodedKernels {
+ public:
+  explicit EncodedKernels(const MatmulKernels& kernels) : make_(kernels.encoded) {
+    for (const quant::Format& format : quant::formats()) known_.push_back(make_(format));
+  }
+  MatmulKernel operator()(const quant::Format& format) const {
+    const auto table = quant::formats();
+    const bool known = &format >= table.data() && &format < table.data() + table.size();
+    return known ? known_[&format - table.data()] : make_(format);
+  }
+
+ private:
+  MatmulKernel (*make_)(const quant::Format&);
+  std::vector<MatmulKernel> known_;
+};
+
+MatmulKernel encoded_kernel(Isa isa, const quant::Format& format) {
+  static const EncodedKernels scalar(kScalarMatmul), avx2(kAvx2Matmul), avx512(kAvx512Matmul);
+  return by_isa(isa, scalar, avx2, avx512)(format);
+}
+
 // Whether x has what integer products need; other encodings of x are multiplied as f32.
 bool has_sums(const quant::Format* x) { return x && x->planes[2].name == "sums"; }
 
@@ -36,6 +59,8 @@ struct Operand {
   MatmulKernel kernel;
   int64_t x_at = 0;  // where in the workspace x is, as the kernel wants it
 };
+
+constexpr size_t kMostJobs = 8;  // in a parallel region
 
 struct Plan {
   struct Job {
@@ -47,20 +72,24 @@ struct Plan {
     XWish wish;
     int64_t at;
   };
-  std::vector<Job> jobs;
-  std::vector<Prepared> prepared;
+  std::array<Job, kMostJobs> jobs;
+  size_t n_jobs = 0;
+  std::array<Prepared, 2 * kMostJobs> prepared;
+  size_t n_prepared = 0;
   int64_t chunk_rows = 0;   // rows of x in a round
   int64_t panel_at = 0;     // per-worker products
   int64_t panel_bytes = 0;  // of one worker
   int64_t task_rows = 0;    // rows of weights in a task
+  int64_t n_tasks = 0;
   int64_t total_bytes = 0;
+
+  std::span<const Prepared> all_prepared() const { return {prepared.data(), n_prepared}; }
 };
 
 Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t& bytes) {
-  const MatmulKernels& kernels = kernels_of(call.isa);
   const quant::Format* x = call.x.format;
-  Operand operand{.w = view_of(w, call.k), .kernel = kernels.exact};
-  if (w.format && has_sums(x)) operand.kernel = kernels.encoded(*w.format, *x);
+  Operand operand{.w = view_of(w, call.k), .kernel = kernels_of(call.isa).exact};
+  if (w.format && has_sums(x)) operand.kernel = encoded_kernel(call.isa, *w.format);
   XWish& wish = operand.kernel.wish;
   wish = wish_of(operand.kernel, w.format, x);
   if (call.phase == Phase::bulk) {
@@ -70,14 +99,14 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   } else {
     wish.fold = 0;
   }
-  for (const auto& prepared : plan.prepared) {
+  for (const auto& prepared : plan.all_prepared()) {
     if (prepared.wish == wish) {
       operand.x_at = prepared.at;
       return operand;
     }
   }
   operand.x_at = bytes;
-  plan.prepared.push_back({wish, bytes});
+  plan.prepared[plan.n_prepared++] = {wish, bytes};
   bytes += call.phase == Phase::bulk ? bulk_x_bytes(wish, plan.chunk_rows, call.k, x)
                                      : decode_x_bytes(wish, plan.chunk_rows, call.k);
   return operand;
@@ -101,13 +130,16 @@ Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
   plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
+  plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
   for (const MatmulJob& job : call.jobs) {
-    Plan::Job planned{.job = &job, .w = operand_of(call, job.w, plan, bytes), .gated = {}};
+    Plan::Job& planned = plan.jobs[plan.n_jobs++];
+    planned.job = &job;
+    planned.w = operand_of(call, job.w, plan, bytes);
     if (job.gated) planned.gated = operand_of(call, *job.gated, plan, bytes);
-    plan.jobs.push_back(planned);
+    planned.first_task = plan.n_tasks;
+    plan.n_tasks += ceil_div(job.n, plan.task_rows);
   }
-  plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
   const int64_t lanes = bulk ? round_up(plan.chunk_rows, kTileRows) : plan.chunk_rows;
   plan.panel_at = bytes;
   plan.panel_bytes = round_up(lanes * (bulk ? kPanelRows : 64) * sizeof(float), 64);
@@ -123,14 +155,14 @@ struct Round {
   int64_t first, m;
   EpilogueKernel epilogue;
   Transpose16 transpose;
-  int64_t tiles_per_task = 1,
-          n_tile_ranges = 1;  // bulk: how x is cut too when there are few panels
+  // How x is cut too when there are few panels (bulk).
+  int64_t tiles_per_task = 1, n_tile_ranges = 1;
 };
 
 void prepare(const Round& round, ThreadPool& pool) {
   const MatmulCall& call = *round.call;
   constexpr int64_t kWorthSharing = 1 << 16;
-  for (const auto& [wish, at] : round.plan->prepared) {
+  for (const auto& [wish, at] : round.plan->all_prepared()) {
     std::byte* buffer = round.workspace + at;
     const auto fill = [&, &wish = wish](int64_t begin, int64_t end, int) {
       if (call.phase == Phase::bulk) {
@@ -177,7 +209,7 @@ void multiply_decode(const Round& round, const Operand& operand, int64_t row, in
 void run_task(const Round& round, int64_t task, int worker) {
   const Plan& plan = *round.plan;
   const auto after = std::upper_bound(
-      plan.jobs.begin(), plan.jobs.end(), task,
+      plan.jobs.begin(), plan.jobs.begin() + plan.n_jobs, task,
       [&](int64_t t, const Plan::Job& job) { return t < job.first_task * round.n_tile_ranges; });
   const Plan::Job& planned = *(after - 1);
   const MatmulJob& job = *planned.job;
@@ -222,19 +254,18 @@ XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::F
   return wish;
 }
 
-int64_t matmul_workspace(const MatmulCall& call, int n_threads) {
-  return plan_of(call, n_threads).total_bytes;
+namespace {
+
+// As many of the call's jobs as fit one plan, from `job` on.
+MatmulCall jobs_from(const MatmulCall& call, size_t job) {
+  MatmulCall part = call;
+  part.jobs = call.jobs.subspan(job, std::min(kMostJobs, call.jobs.size() - job));
+  return part;
 }
 
-void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
-  if (call.m == 0) return;
-  Plan plan = plan_of(call, pool.size());
-  int64_t n_tasks = 0;
-  for (Plan::Job& job : plan.jobs) {
-    job.first_task = n_tasks;
-    n_tasks += ceil_div(job.job->n, plan.task_rows);
-  }
-  if (n_tasks == 0) return;
+void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
+  const Plan plan = plan_of(call, pool.size());
+  if (plan.n_tasks == 0) return;
   for (int64_t first = 0; first < call.m; first += plan.chunk_rows) {
     Round round{.call = &call,
                 .plan = &plan,
@@ -245,13 +276,30 @@ void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
                 .transpose = kernels_of(call.isa).transpose};
     if (call.phase == Phase::bulk) {
       const int64_t n_tiles = ceil_div(round.m, kTileRows);
-      const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, n_tasks);
+      const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, plan.n_tasks);
       round.tiles_per_task = ceil_div(n_tiles, std::clamp<int64_t>(wanted, 1, n_tiles));
       round.n_tile_ranges = ceil_div(n_tiles, round.tiles_per_task);
     }
     prepare(round, pool);
-    pool.run(n_tasks * round.n_tile_ranges,
+    pool.run(plan.n_tasks * round.n_tile_ranges,
              [&](int64_t task, int worker) { run_task(round, task, worker); });
+  }
+}
+
+}  // namespace
+
+int64_t matmul_workspace(const MatmulCall& call, int n_threads) {
+  int64_t bytes = 0;
+  for (size_t job = 0; job < call.jobs.size(); job += kMostJobs) {
+    bytes = std::max(bytes, plan_of(jobs_from(call, job), n_threads).total_bytes);
+  }
+  return bytes;
+}
+
+void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
+  if (call.m == 0) return;
+  for (size_t job = 0; job < call.jobs.size(); job += kMostJobs) {
+    run_part(jobs_from(call, job), workspace, pool);
   }
 }
 

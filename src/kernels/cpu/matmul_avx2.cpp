@@ -6,7 +6,7 @@
 namespace lamella::cpu {
 namespace {
 
-MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
+MatmulKernel encoded(const quant::Format& w) {
   return generic_kernel<Avx2>(w);
 }
 

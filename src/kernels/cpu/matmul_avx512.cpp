@@ -22,7 +22,7 @@ constexpr Row kRows[] = {{Q4_0::kName, fast_kernel<Q4_0>},
                          {Q6_K::kName, fast_kernel<Q6_K>},
                          {Q8_0::kName, fast_kernel<Q8_0>}};
 
-MatmulKernel encoded(const quant::Format& w, const quant::Format&) {
+MatmulKernel encoded(const quant::Format& w) {
   for (const Row& row : kRows) {
     if (row.format == w.name) return row.kernel();
   }

@@ -126,7 +126,7 @@ inline constexpr int64_t kDensePadding = 12;
 
 // The kernels of one instruction set.
 struct MatmulKernels {
-  MatmulKernel (*encoded)(const quant::Format& w, const quant::Format& x);
+  MatmulKernel (*encoded)(const quant::Format& w);
   MatmulKernel exact;
   DensePanelKernel dense_panel = nullptr;
   Transpose16 transpose = nullptr;

@@ -182,28 +182,6 @@ struct TileLane {
   }
 };
 
-// Scales and sums of one row.
-void prepare_bulk_scales(const XWish& wish, const EncodedSpan& span, const TileLane& tile,
-                         int64_t index, const BulkX& view) {
-  const int64_t width = tile.width, lane = tile.lane;
-  const int64_t scales = tile.span(view.n_spans, index, view.n_scales) + lane;
-  for (int i = 0; i < view.n_scales; ++i) {
-    view.scales[scales + i * width] = span.scales[i * kSpanParts / view.n_scales];
-  }
-  if (!wish.offset && !wish.sums) return;
-  const int64_t folds = tile.span(view.n_spans, index, view.n_folds) + lane;
-  const int parts = wish.fold / 16;
-  for (int f = 0; f < view.n_folds; ++f) {
-    int sum = 0;
-    for (int p = f * parts; p < (f + 1) * parts; ++p) sum += span.sums[p];
-    if (wish.offset) view.starts[folds + f * width] = -wish.offset * sum;
-    if (wish.sums) {
-      const float scale = view.n_scales == 1 ? 1.0f : span.scales[f * parts];
-      view.sums[folds + f * width] = scale * static_cast<float>(sum);
-    }
-  }
-}
-
 // Rows of x from `first` on, of which m are wanted, on their way into tiles.
 struct BulkSource {
   const Activations* x;
@@ -211,9 +189,38 @@ struct BulkSource {
   Transpose16 transpose;
 };
 
+// Scales and sums of 16 rows.
+void prepare_bulk_scales(const XWish& wish, const EncodedSpan* rows, const TileLane& tile,
+                         int64_t index, const BulkX& view, Transpose16 transpose) {
+  constexpr int64_t kStride = sizeof(EncodedSpan) / 4;
+  alignas(64) float scale[kSpanParts][16];
+  transpose(rows->scales, kStride, scale, 16);
+  float* scales = view.scales + tile.span(view.n_spans, index, view.n_scales) + tile.lane;
+  for (int i = 0; i < view.n_scales; ++i) {
+    std::memcpy(scales + i * tile.width, scale[i * kSpanParts / view.n_scales], sizeof scale[0]);
+  }
+  if (!wish.offset && !wish.sums) return;
+  alignas(64) int32_t part[kSpanParts][16];
+  transpose(rows->sums, kStride, part, 16);
+  const int64_t folds = tile.span(view.n_spans, index, view.n_folds) + tile.lane;
+  const int n_parts = wish.fold / 16;
+  for (int f = 0; f < view.n_folds; ++f) {
+    int32_t sum[16] = {};
+    for (int p = f * n_parts; p < (f + 1) * n_parts; ++p) {
+      for (int i = 0; i < 16; ++i) sum[i] += part[p][i];
+    }
+    const int64_t at = folds + f * tile.width;
+    for (int i = 0; i < 16 && wish.offset; ++i) view.starts[at + i] = -wish.offset * sum[i];
+    for (int i = 0; i < 16 && wish.sums; ++i) {
+      const float factor = view.n_scales == 1 ? 1.0f : scale[f * n_parts][i];
+      view.sums[at + i] = factor * static_cast<float>(sum[i]);
+    }
+  }
+}
+
 // One span of 16 rows from `row` on, zeros from m on; tile.lane is that of the first.
-void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t row, TileLane tile,
-                          int64_t index, const BulkX& view) {
+void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t row,
+                          const TileLane& tile, int64_t index, const BulkX& view) {
   EncodedSpan spans[16];
   for (int i = 0; i < 16; ++i) {
     if (row + i < source.m) {
@@ -227,9 +234,7 @@ void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t r
     source.transpose(spans[0].codes + at, sizeof(EncodedSpan) / 4, codes + at * tile.width,
                      tile.width);
   }
-  for (int i = 0; i < 16; ++i, ++tile.lane) {
-    prepare_bulk_scales(wish, spans[i], tile, index, view);
-  }
+  prepare_bulk_scales(wish, spans, tile, index, view, source.transpose);
 }
 
 void prepare_bulk_values(const BulkSource& source, int64_t row, const TileLane& tile, int64_t index,
