@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
@@ -20,7 +21,8 @@ constexpr size_t kCachedBytes = 48;
 
 class BpeTokenizer final : public Tokenizer {
  public:
-  BpeTokenizer(Vocabulary vocabulary, std::vector<std::string> merges, const PreTokenizerRow& row)
+  BpeTokenizer(Vocabulary vocabulary, const std::vector<std::string>& merges,
+               const PreTokenizerRow& row)
       : Tokenizer(std::move(vocabulary),
                   {.add_bos = row.add_bos, .clean_spaces = row.clean_spaces}),
         pre_tokenizer_(row),
@@ -179,9 +181,8 @@ class BpeTokenizer final : public Tokenizer {
 
 std::unique_ptr<Tokenizer> make_bpe_tokenizer(Vocabulary vocabulary) {
   const PreTokenizerRow& row = pre_tokenizer(vocabulary.pre);
-  std::vector<std::string> merges = std::move(vocabulary.merges);
-  vocabulary.merges.clear();
-  return std::make_unique<BpeTokenizer>(std::move(vocabulary), std::move(merges), row);
+  const std::vector<std::string> merges = std::exchange(vocabulary.merges, {});
+  return std::make_unique<BpeTokenizer>(std::move(vocabulary), merges, row);
 }
 
 }  // namespace lamella

@@ -197,6 +197,9 @@ TEST(ChatTemplate, WhatDoesNotEndIsAnError) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_LT(took.count(), 10.0) << source.substr(0, 200);
   }
+}
+
+TEST(ChatTemplate, LimitsAreTheCallers) {
   RenderOptions small;
   small.max_output_bytes = 10;
   EXPECT_THAT(error_of("0123456789{{ 'x' }}", {}, small), HasSubstr("output is too long"));

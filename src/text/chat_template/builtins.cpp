@@ -81,7 +81,7 @@ const std::string& Call::text(size_t i) const {
   return at(i).string();
 }
 
-std::string Call::text(size_t i, std::string otherwise) const {
+std::string Call::text(size_t i, const std::string& otherwise) const {
   return has(i) && !at(i).is_none() ? text(i) : otherwise;
 }
 

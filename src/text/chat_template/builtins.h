@@ -25,11 +25,11 @@ class Call {
 
   bool has(size_t i) const { return i < bound.size() && bound[i].has_value(); }
   const Value& at(size_t i) const { return *bound[i]; }
-  Value value(size_t i, Value otherwise) const { return has(i) ? at(i) : std::move(otherwise); }
+  Value value(size_t i, const Value& otherwise) const { return has(i) ? at(i) : otherwise; }
   int64_t integer(size_t i, int64_t otherwise) const;
   bool truth(size_t i, bool otherwise) const;
   const std::string& text(size_t i) const;
-  std::string text(size_t i, std::string otherwise) const;
+  std::string text(size_t i, const std::string& otherwise) const;
   // `self` as a string, also of other values.
   std::string self_text() const;
   // A string made here.
@@ -69,7 +69,7 @@ class Namespace final : public Object {
  public:
   std::string_view type_name() const override { return "Namespace"; }
   std::optional<Value> member(Meter& meter, std::string_view name) override;
-  bool set_member(std::string_view name, Value value) override;
+  bool set_member(std::string_view name, const Value& value) override;
   // Drops all members: namespaces may hold each other.
   void clear() { members_.clear(); }
 

@@ -139,7 +139,7 @@ Value Evaluator::compute(const Test& e) {
 }
 
 Value Evaluator::compute(const Unary& e) {
-  const Value of = evaluate(e.of);
+  Value of = evaluate(e.of);
   if (e.op == '!') return !truth(of);
   if (e.op == '-') return negate(meter_, of);
   if (!of.is_number()) meter_.fail("unary + wants a number; got '", jinja::type_name(of), "'");

@@ -135,13 +135,13 @@ std::optional<Value> Namespace::member(Meter& meter, std::string_view name) {
   return std::nullopt;
 }
 
-bool Namespace::set_member(std::string_view name, Value value) {
+bool Namespace::set_member(std::string_view name, const Value& value) {
   for (auto& [key, old] : members_) {
     if (key != name) continue;
-    old = std::move(value);
+    old = value;
     return true;
   }
-  members_.emplace_back(std::string(name), std::move(value));
+  members_.emplace_back(std::string(name), value);
   return true;
 }
 

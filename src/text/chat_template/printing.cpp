@@ -124,7 +124,7 @@ std::string float_text(double value) {
   char digits[64];
   const auto end =
       std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific).ptr;
-  const std::string scientific(digits, end);
+  std::string scientific(digits, end);
   const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
   if (exponent < -4 || exponent >= 16) return scientific;
   const auto fixed =

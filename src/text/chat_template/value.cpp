@@ -44,7 +44,7 @@ std::string key_text(Meter& meter, const Value& key) {
 
 }  // namespace
 
-bool Object::set_member(std::string_view, Value) { return false; }
+bool Object::set_member(std::string_view, const Value&) { return false; }
 std::optional<Value> Object::call(Meter&, const Arguments&) { return std::nullopt; }
 
 Value Value::text(Meter& meter, std::string value) {
@@ -77,13 +77,14 @@ Value make_dict(Meter& meter, std::vector<std::pair<Value, Value>> items) {
   meter.make(sizeof(Dict) + items.size() * 2 * sizeof(Value));
   Dict dict;
   std::unordered_map<std::string, size_t> seen;
-  for (auto& [key, value] : items) {
-    dict.depth = std::max({dict.depth, nested(meter, depth(value)), nested(meter, depth(key))});
-    const auto [it, is_new] = seen.emplace(key_text(meter, key), dict.items.size());
+  for (std::pair<Value, Value>& item : items) {
+    dict.depth =
+        std::max({dict.depth, nested(meter, depth(item.first)), nested(meter, depth(item.second))});
+    const auto [it, is_new] = seen.emplace(key_text(meter, item.first), dict.items.size());
     if (is_new) {
-      dict.items.emplace_back(std::move(key), std::move(value));
+      dict.items.push_back(std::move(item));
     } else {
-      dict.items[it->second].second = std::move(value);
+      dict.items[it->second].second = std::move(item.second);
     }
   }
   return std::make_shared<const Dict>(std::move(dict));

@@ -36,6 +36,7 @@ class Value {
   enum class Kind { undefined, none, boolean, integer, real, string, list, dict, callable, object };
 
   Value() = default;
+  // NOLINTBEGIN(google-explicit-constructor): a value is made from what it holds
   Value(None) : data(None{}) {}
   Value(bool value) : data(value) {}
   Value(int64_t value) : data(value) {}
@@ -46,6 +47,7 @@ class Value {
   Value(std::shared_ptr<const Callable> value) : data(std::move(value)) {}
   Value(std::shared_ptr<Object> value) : data(std::move(value)) {}
   Value(const void*) = delete;  // a literal would become a bool
+  // NOLINTEND(google-explicit-constructor)
 
   // Counts what it makes.
   static Value text(Meter& meter, std::string value);
@@ -108,7 +110,7 @@ class Object {
   // Nothing when there is no such member.
   virtual std::optional<Value> member(Meter& meter, std::string_view name) = 0;
   // False when its members cannot be set.
-  virtual bool set_member(std::string_view name, Value value);
+  virtual bool set_member(std::string_view name, const Value& value);
   virtual std::optional<Value> call(Meter& meter, const Arguments& arguments);
   virtual int depth() const { return 1; }
 };
