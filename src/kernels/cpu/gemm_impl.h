@@ -108,8 +108,9 @@ void multiply_rows(Tile<U> t, int64_t width) {
   for (; lane + kVectors * U::kLanes <= width; advance(kVectors * U::kLanes)) {
     multiply_tile<U, kRows, kVectors, kMins, kScaleFolds, kSigned>(t);
   }
-  for (; lane < width; advance(U::kLanes)) {
+  while (lane < width) {
     multiply_tile<U, kRows, 1, kMins, kScaleFolds, kSigned>(t);
+    advance(U::kLanes);
   }
 }
 
