@@ -55,8 +55,8 @@ std::optional<int64_t> parse_int(std::string_view text);
 // `max_bytes` (then with "…"): safe to put in a message or on a terminal.
 std::string printable(std::string_view text, size_t max_bytes = 200);
 
-// `text` in double quotes, any bytes: quotes, backslashes, control characters and bytes that are not
-// UTF-8 as escapes.
+// `text` in double quotes, any bytes: quotes, backslashes, control characters and bytes that are
+// not UTF-8 as escapes.
 std::string quoted(std::string_view text);
 
 // Reads what `quoted` writes from the start of `text` and sets `length` to the bytes read; nothing

@@ -110,10 +110,11 @@ Report check_grad(const std::string& op_pattern, uint64_t seed) {
     const Samples samples = samples_of(*op);
     for (size_t i = 0; i < samples.list.size(); ++i) {
       const Sample& sample = samples.list[i];
-      const bool nonfinite = std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const In& in) {
-        return in.domain.nonfinite ||
-               std::any_of(in.values.begin(), in.values.end(), [](double v) { return !std::isfinite(v); });
-      });
+      const bool nonfinite =
+          std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const In& in) {
+            return in.domain.nonfinite || std::any_of(in.values.begin(), in.values.end(),
+                                                      [](double v) { return !std::isfinite(v); });
+          });
       if (!sample.error.empty() || !sample.grad || nonfinite) continue;
       try {
         check_sample(*op, i, sample, seed, report);

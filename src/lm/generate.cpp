@@ -18,12 +18,13 @@ std::span<const float> row(const Tensor& logits, int64_t i) {
 
 }  // namespace
 
-Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk, Rows rows) {
+Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
+               Rows rows) {
   CHECK_USER(chunk >= 1, "chunk: got ", chunk, "; want 1 or more");
   CHECK_USER(!tokens.empty(), "prompt: no tokens; want at least one");
   const int64_t room = engine.context() - sequence.length();
-  CHECK_USER(static_cast<int64_t>(tokens.size()) <= room, "prompt: too long for the context; got ", tokens.size(),
-             " tokens; want at most ", room, "; hint: a larger --ctx");
+  CHECK_USER(static_cast<int64_t>(tokens.size()) <= room, "prompt: too long for the context; got ",
+             tokens.size(), " tokens; want at most ", room, "; hint: a larger --ctx");
   if (static_cast<int64_t>(tokens.size()) <= chunk) {
     const StepItem item{&sequence, tokens, rows};
     return engine.step({&item, 1}, Phase::bulk);
@@ -56,7 +57,8 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
   start = std::chrono::steady_clock::now();
   g.stop = "length";
   while (static_cast<int64_t>(g.tokens.size()) < options.max_tokens) {
-    const int32_t token = sampler.sample(row(logits, 0), {0, static_cast<uint64_t>(sequence.length())});
+    const int32_t token =
+        sampler.sample(row(logits, 0), {0, static_cast<uint64_t>(sequence.length())});
     if (g.tokens.empty()) g.first_token_seconds = seconds_since(call_start);
     g.tokens.push_back(token);
     const bool ends = options.stop_at_end && tokenizer.ends_generation(token);

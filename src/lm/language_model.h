@@ -80,11 +80,13 @@ struct Generation {
   double first_token_seconds = 0;  // from the call to the first token
 };
 
-// Appends `prompt` to the sequence and generates. UserError: an empty prompt, or one beyond the context.
+// Appends `prompt` to the sequence and generates. UserError: an empty prompt, or one beyond the
+// context.
 Generation generate(LanguageModel& model, Sequence& sequence, std::span<const int32_t> prompt,
                     const GenerateOptions& options);
 
 // Runs `tokens` in steps of at most `chunk`; logits f32 of the last one or of all.
-Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk, Rows rows);
+Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
+               Rows rows);
 
 }  // namespace lamella

@@ -44,7 +44,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
   return make_tokenizer(read_vocabulary(gguf::Gguf::open(model_path(path).string())));
 }
 
-std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path, const LoadOptions& options) {
+std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
+                                                   const LoadOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<LanguageModel> m(new LanguageModel);
   m->path_ = model_path(path).string();
@@ -65,10 +66,12 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path, cons
     m->chat_template_ = std::make_unique<ChatTemplate>(source);
   auto weights = std::make_shared<Weights>();
   for (const auto& [name, tensor] : checkpoint.tensors) weights->set(name, tensor);
-  EngineOptions engine{.context = options.context, .max_sequences = options.max_sequences, .exact = options.exact};
+  EngineOptions engine{
+      .context = options.context, .max_sequences = options.max_sequences, .exact = options.exact};
   if (engine.context == 0) engine.context = std::min(kDefaultContext, model.info.context);
   m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
-  m->load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  m->load_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return m;
 }
 
@@ -80,8 +83,11 @@ const Tokenizer& LanguageModel::tokenizer() const {
 std::string LanguageModel::render_chat(const std::vector<Message>& messages) const {
   const Vocabulary& v = tokenizer().vocabulary();
   auto text_of = [&](int32_t id) { return id < 0 ? std::string() : tokenizer().token(id); };
-  return chat_template().render(messages, {.add_generation_prompt = true, .bos_token = text_of(v.bos),
-                                           .eos_token = text_of(v.eos), .tools_json = "", .variables_json = "",
+  return chat_template().render(messages, {.add_generation_prompt = true,
+                                           .bos_token = text_of(v.bos),
+                                           .eos_token = text_of(v.eos),
+                                           .tools_json = "",
+                                           .variables_json = "",
                                            .now = std::nullopt});
 }
 

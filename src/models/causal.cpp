@@ -49,8 +49,8 @@ constexpr NumberRow kNumbers[] = {
 int64_t vocabulary_of(const Checkpoint& c) {
   const Tensor* table = c.find_tensor("token_embd.weight");
   CHECK_USER(table, c.source, ": tensor 'token_embd.weight' is missing");
-  CHECK_USER(table->rank() == 2, c.source, ": tensor 'token_embd.weight' has the wrong rank; got ", table->rank(),
-             "; want 2");
+  CHECK_USER(table->rank() == 2, c.source, ": tensor 'token_embd.weight' has the wrong rank; got ",
+             table->rank(), "; want 2");
   return table->shape()[0];
 }
 
@@ -60,18 +60,21 @@ DecoderParams read_decoder_params(const Checkpoint& c) {
   DecoderParams p;
   for (const SizeRow& row : kSizes) {
     p.*(row.value) = c.has(row.key) || !row.otherwise ? c.integer(row.key) : row.otherwise(c, p);
-    CHECK_USER(p.*(row.value) >= 1 && p.*(row.value) <= kMaxSize, c.source, ": metadata '", c.architecture, ".",
-               row.key, "' is out of range; got ", p.*(row.value), "; want 1 to ", kMaxSize);
+    CHECK_USER(p.*(row.value) >= 1 && p.*(row.value) <= kMaxSize, c.source, ": metadata '",
+               c.architecture, ".", row.key, "' is out of range; got ", p.*(row.value),
+               "; want 1 to ", kMaxSize);
   }
   for (const NumberRow& row : kNumbers) {
     p.*(row.value) = c.has(row.key) || !row.otherwise ? c.number(row.key) : *row.otherwise;
-    CHECK_USER(std::isfinite(p.*(row.value)) && p.*(row.value) > 0, c.source, ": metadata '", c.architecture, ".",
-               row.key, "' is out of range; got ", p.*(row.value), "; want a positive number");
+    CHECK_USER(std::isfinite(p.*(row.value)) && p.*(row.value) > 0, c.source, ": metadata '",
+               c.architecture, ".", row.key, "' is out of range; got ", p.*(row.value),
+               "; want a positive number");
   }
-  CHECK_USER(p.heads % p.kv_heads == 0, c.source, ": attention heads do not divide among KV heads; got ", p.heads,
-             " and ", p.kv_heads);
+  CHECK_USER(p.heads % p.kv_heads == 0, c.source,
+             ": attention heads do not divide among KV heads; got ", p.heads, " and ", p.kv_heads);
   CHECK_USER(p.rope_dims % 2 == 0 && p.rope_dims <= p.key_length, c.source,
-             ": bad rotary dimensions; got ", p.rope_dims, "; want an even number up to ", p.key_length);
+             ": bad rotary dimensions; got ", p.rope_dims, "; want an even number up to ",
+             p.key_length);
   p.vocabulary = vocabulary_of(c);
   return p;
 }
@@ -82,8 +85,9 @@ Rope::Attrs read_rope(const Checkpoint& c, const DecoderParams& p) {
   a.base = p.rope_base;
   const std::string type = c.text_or("rope.scaling.type", "none");
   const double factor = c.number_or("rope.scaling.factor", 1.0);
-  CHECK_USER(std::isfinite(factor) && factor > 0, c.source, ": metadata 'rope.scaling.factor' is out of range; got ",
-             factor, "; want a positive number");
+  CHECK_USER(std::isfinite(factor) && factor > 0, c.source,
+             ": metadata 'rope.scaling.factor' is out of range; got ", factor,
+             "; want a positive number");
   if (type == "none") return a;
   CHECK_USER(type == "linear" || type == "yarn", c.source, ": unknown rope scaling; got '", type,
              "'; want none, linear or yarn");
@@ -93,12 +97,15 @@ Rope::Attrs read_rope(const Checkpoint& c, const DecoderParams& p) {
   return a;
 }
 
-std::string layer_name(int64_t layer, std::string_view part) { return str("blk.", layer, ".", part); }
+std::string layer_name(int64_t layer, std::string_view part) {
+  return str("blk.", layer, ".", part);
+}
 
-CausalBuilder::CausalBuilder(const Checkpoint& checkpoint, const DecoderParams& params, const BuildOptions& options)
+CausalBuilder::CausalBuilder(const Checkpoint& checkpoint, const DecoderParams& params,
+                             const BuildOptions& options)
     : checkpoint_(checkpoint), params_(params), options_(options), graph_(checkpoint.architecture) {
-  const Dim n_tokens = graph_.symbol("tokens"), seqs = graph_.symbol("seqs"), max_pages = graph_.symbol("max_pages"),
-            n_rows = graph_.symbol("rows");
+  const Dim n_tokens = graph_.symbol("tokens"), seqs = graph_.symbol("seqs"),
+            max_pages = graph_.symbol("max_pages"), n_rows = graph_.symbol("rows");
   tokens = graph_.input("tokens", Type(kI32, {n_tokens}));
   positions = graph_.input("positions", Type(kI32, {n_tokens}));
   q_start = graph_.input("q_start", Type(kI32, {seqs + 1}));
@@ -112,8 +119,8 @@ Value CausalBuilder::weight(const std::string& name, const Shape& shape) {
   CHECK_USER(t, checkpoint_.source, ": tensor '", name, "' is missing; want ", shape);
   Shape got;
   for (int64_t d : t->shape()) got.dims.push_back(d);
-  CHECK_USER(got == shape, checkpoint_.source, ": tensor '", name, "' has the wrong sizes; got ", got, "; want ",
-             shape);
+  CHECK_USER(got == shape, checkpoint_.source, ": tensor '", name, "' has the wrong sizes; got ",
+             got, "; want ", shape);
   CHECK_USER(t->dtype().is_float() || t->dtype().is_block(), checkpoint_.source, ": tensor '", name,
              "' has the wrong element type; got ", t->dtype());
   return graph_.parameter(name, Type(t->dtype(), shape));
@@ -147,7 +154,8 @@ Value CausalBuilder::attend(int64_t layer, Value q, Value k, Value v) {
 
 Model CausalBuilder::finish(Value logits) {
   graph_.output("logits", logits);
-  ModelInfo info{checkpoint_.architecture, params_.layers, params_.vocabulary, params_.context, params_.embedding};
+  ModelInfo info{checkpoint_.architecture, params_.layers, params_.vocabulary, params_.context,
+                 params_.embedding};
   return {std::move(graph_), std::move(info)};
 }
 

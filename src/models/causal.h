@@ -1,4 +1,5 @@
-// What the builders of causal models share: hyper-parameters by table, weights by name, the model's interface.
+// What the builders of causal models share: hyper-parameters by table, weights by name, the model's
+// interface.
 #pragma once
 
 #include <optional>
@@ -11,20 +12,22 @@ namespace lamella {
 
 // Hyper-parameters that most decoders have; read by the table in causal.cpp.
 struct DecoderParams {
-  int64_t layers = 0, embedding = 0, feed_forward = 0, heads = 0, kv_heads = 0, key_length = 0, value_length = 0,
-          rope_dims = 0, context = 0, vocabulary = 0;
+  int64_t layers = 0, embedding = 0, feed_forward = 0, heads = 0, kv_heads = 0, key_length = 0,
+          value_length = 0, rope_dims = 0, context = 0, vocabulary = 0;
   double norm_eps = 0, rope_base = 0;
 };
 // UserError: missing metadata, sizes that contradict each other.
 DecoderParams read_decoder_params(const Checkpoint& checkpoint);
 
-// Attributes of the rotation as the metadata gives them (dims, base, scaling); the pairing is the architecture's.
+// Attributes of the rotation as the metadata gives them (dims, base, scaling); the pairing is the
+// architecture's.
 Rope::Attrs read_rope(const Checkpoint& checkpoint, const DecoderParams& params);
 
 // The graph under construction.
 class CausalBuilder {
  public:
-  CausalBuilder(const Checkpoint& checkpoint, const DecoderParams& params, const BuildOptions& options);
+  CausalBuilder(const Checkpoint& checkpoint, const DecoderParams& params,
+                const BuildOptions& options);
 
   Graph& graph() { return graph_; }
   // The weight `name` of these sizes. UserError where it is missing or has other sizes.
@@ -35,7 +38,8 @@ class CausalBuilder {
   // x times the matrix `name`.weight [n, k], plus `name`.bias [n] where there is one.
   Value project(Value x, const std::string& name, Dim n, Dim k);
 
-  // Appends keys and values [tokens, kv_heads, d] of a layer to its state, and attends with q [tokens, heads, d].
+  // Appends keys and values [tokens, kv_heads, d] of a layer to its state, and attends with q
+  // [tokens, heads, d].
   Value attend(int64_t layer, Value q, Value k, Value v);
 
   Value tokens, positions, q_start, kv_len, page_table, rows;

@@ -16,11 +16,14 @@ namespace {
 class LlamaBuilder {
  public:
   LlamaBuilder(const Checkpoint& checkpoint, const BuildOptions& options)
-      : checkpoint_(checkpoint), params_(read_decoder_params(checkpoint)), rope_(read_rope(checkpoint, params_)),
+      : checkpoint_(checkpoint),
+        params_(read_decoder_params(checkpoint)),
+        rope_(read_rope(checkpoint, params_)),
         b_(checkpoint, params_, options) {
     rope_.pairing = RopePairing::neighbours;
     CHECK_USER(checkpoint.integer_or("expert_count", 0) == 0, checkpoint.source,
-               ": llama with experts is not supported; got expert_count ", checkpoint.integer_or("expert_count", 0));
+               ": llama with experts is not supported; got expert_count ",
+               checkpoint.integer_or("expert_count", 0));
   }
 
   Model build() {
@@ -58,8 +61,8 @@ class LlamaBuilder {
   }
 
   Value attention(int64_t layer, Value x, Value factors) {
-    const int64_t e = params_.embedding, heads = params_.heads, kv_heads = params_.kv_heads, dk = params_.key_length,
-                  dv = params_.value_length;
+    const int64_t e = params_.embedding, heads = params_.heads, kv_heads = params_.kv_heads,
+                  dk = params_.key_length, dv = params_.value_length;
     const Dim tokens = x.shape()[0];
     Value q = b_.project(x, layer_name(layer, "attn_q"), heads * dk, e);
     Value k = b_.project(x, layer_name(layer, "attn_k"), kv_heads * dk, e);
@@ -68,7 +71,8 @@ class LlamaBuilder {
     k = rotate(reshape_to(k, {tokens, kv_heads, dk}), factors);
     v = reshape_to(v, {tokens, kv_heads, dv});
     const Value y = b_.attend(layer, q, k, v);
-    return b_.project(reshape_to(y, {tokens, heads * dv}), layer_name(layer, "attn_output"), e, heads * dv);
+    return b_.project(reshape_to(y, {tokens, heads * dv}), layer_name(layer, "attn_output"), e,
+                      heads * dv);
   }
 
   Value feed_forward(int64_t layer, Value x) {

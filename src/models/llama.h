@@ -4,7 +4,8 @@
 
 namespace lamella {
 
-// Pre-norm decoder with RMS norm, rotary positions on neighbouring pairs, grouped-query attention and a gated MLP.
+// Pre-norm decoder with RMS norm, rotary positions on neighbouring pairs, grouped-query attention
+// and a gated MLP.
 Model build_llama(const Checkpoint& checkpoint, const BuildOptions& options);
 
 }  // namespace lamella

@@ -23,8 +23,9 @@ Model build_model(const Checkpoint& checkpoint, const BuildOptions& options) {
     if (a.name == checkpoint.architecture) return a.build(checkpoint, options);
     names.push_back(a.name);
   }
-  throw UserError(str(checkpoint.source, ": unknown architecture; got '", printable(checkpoint.architecture),
-                      "'; want one of ", join(names, ", "), did_you_mean(checkpoint.architecture, names)));
+  throw UserError(str(checkpoint.source, ": unknown architecture; got '",
+                      printable(checkpoint.architecture), "'; want one of ", join(names, ", "),
+                      did_you_mean(checkpoint.architecture, names)));
 }
 
 }  // namespace lamella

@@ -1,5 +1,6 @@
-// Recognises groups of nodes that a target has one kernel for. Each step below is a small rewrite; what it leaves
-// without readers is pruned. A fused op that no row claims after all is expanded again, so nothing is lost.
+// Recognises groups of nodes that a target has one kernel for. Each step below is a small rewrite;
+// what it leaves without readers is pruned. A fused op that no row claims after all is expanded
+// again, so nothing is lost.
 #include <algorithm>
 #include <map>
 
@@ -19,7 +20,8 @@ namespace {
 // A graph with what the recognisers ask of it.
 class View {
  public:
-  View(const Graph& graph, const Target& target) : g(graph), target(target), readers_(readers_of(graph)) {
+  View(const Graph& graph, const Target& target)
+      : g(graph), target(target), readers_(readers_of(graph)) {
     kept_.resize(graph.nodes().size());
     for (const NamedValue& o : graph.outputs()) kept_[o.id.node] = true;
     for (const StateSlot& s : graph.states()) kept_[s.out.node] = true;
@@ -59,7 +61,8 @@ std::optional<Product> product_at(const View& v, ValueId id) {
     return Product{{.transpose_w = a.transpose_w, .compute = a.compute}, n.inputs[0], n.inputs[1]};
   }
   if (!n.is(op<Linear>) || (n.inputs.size() > 3 && !n.inputs[3].absent())) return std::nullopt;
-  return Product{n.attrs.as<Linear::Attrs>(), n.inputs[0], n.inputs[1], n.inputs.size() > 2 ? n.inputs[2] : kAbsent};
+  return Product{n.attrs.as<Linear::Attrs>(), n.inputs[0], n.inputs[1],
+                 n.inputs.size() > 2 ? n.inputs[2] : kAbsent};
 }
 
 // x w + bias
@@ -69,9 +72,11 @@ Graph fuse_bias(const Graph& graph, const Target& target) {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Add>)) return std::nullopt;
     for (int side : {0, 1}) {
-      const ValueId m = n.inputs[static_cast<size_t>(side)], b = n.inputs[static_cast<size_t>(1 - side)];
+      const ValueId m = n.inputs[static_cast<size_t>(side)],
+                    b = n.inputs[static_cast<size_t>(1 - side)];
       const auto p = product_at(v, m);
-      if (!p || !p->bias.absent() || p->attrs.activation != Activation::none || !v.is_inner(m)) continue;
+      if (!p || !p->bias.absent() || p->attrs.activation != Activation::none || !v.is_inner(m))
+        continue;
       const Type &bias = graph.type(b), &y = n.outputs[0];
       if (bias.rank() != 1 || !(graph.type(m) == y) || bias.shape[0] != y.shape.last()) continue;
       return Values{linear(r.map(p->x), r.map(p->w), r.map(b), p->attrs)};
@@ -84,7 +89,8 @@ std::optional<Activation> activation_at(const Node& n) {
   if (n.is(op<Silu>)) return Activation::silu;
   if (n.is(op<Relu>)) return Activation::relu;
   if (n.is(op<Gelu>))
-    return n.attrs.as<Gelu::Attrs>().approximate == Approximate::none ? Activation::gelu : Activation::gelu_tanh;
+    return n.attrs.as<Gelu::Attrs>().approximate == Approximate::none ? Activation::gelu
+                                                                      : Activation::gelu_tanh;
   return std::nullopt;
 }
 
@@ -95,16 +101,20 @@ Graph fuse_gated(const Graph& graph, const Target& target) {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Mul>)) return std::nullopt;
     for (int side : {0, 1}) {
-      const ValueId a = n.inputs[static_cast<size_t>(side)], u = n.inputs[static_cast<size_t>(1 - side)];
+      const ValueId a = n.inputs[static_cast<size_t>(side)],
+                    u = n.inputs[static_cast<size_t>(1 - side)];
       const auto f = activation_at(v.node(a));
       if (!f || !v.is_inner(a) || !v.is_inner(u)) continue;
       const ValueId m = v.node(a).inputs[0];
       const auto gate = product_at(v, m), up = product_at(v, u);
-      if (!gate || !up || !v.is_inner(m) || gate->x != up->x || !(gate->attrs == up->attrs)) continue;
-      if (gate->attrs.activation != Activation::none || !gate->bias.absent() || !up->bias.absent()) continue;
+      if (!gate || !up || !v.is_inner(m) || gate->x != up->x || !(gate->attrs == up->attrs))
+        continue;
+      if (gate->attrs.activation != Activation::none || !gate->bias.absent() || !up->bias.absent())
+        continue;
       if (!(graph.type(m) == graph.type(u))) continue;
       return Values{gated_mlp_up(r.map(gate->x), r.map(gate->w), r.map(up->w),
-                                 {.activation = *f, .transpose_w = gate->attrs.transpose_w,
+                                 {.activation = *f,
+                                  .transpose_w = gate->attrs.transpose_w,
                                   .compute = gate->attrs.compute})};
     }
     return std::nullopt;
@@ -152,7 +162,8 @@ Graph fuse_group(const Graph& graph, const Target& target) {
       has_biases = has_biases || !q->bias.absent();
     }
     if (has_biases) inputs.insert(inputs.end(), biases.begin(), biases.end());
-    const Values parts = multi_linear(inputs, {.has_biases = has_biases, .transpose_w = p->attrs.transpose_w,
+    const Values parts = multi_linear(inputs, {.has_biases = has_biases,
+                                               .transpose_w = p->attrs.transpose_w,
                                                .compute = p->attrs.compute});
     for (size_t k = 0; k < group.size(); ++k) made[group[k]] = parts[k];
     return Values{parts[0]};
@@ -167,20 +178,23 @@ Graph fuse_residual_norm(const Graph& graph, const Target& target) {
     for (uint32_t reader : v.readers(sum)) {
       const Node& n = graph.nodes()[reader];
       const bool has_weight = n.inputs.size() > 1 && !n.inputs[1].absent();
-      if (n.is(op<RmsNorm>) && n.inputs[0].node == sum && (!has_weight || v.is_weight(n.inputs[1]))) return reader;
+      if (n.is(op<RmsNorm>) && n.inputs[0].node == sum && (!has_weight || v.is_weight(n.inputs[1])))
+        return reader;
     }
     return std::nullopt;
   };
   return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     if (auto it = normed.find(i); it != normed.end()) return Values{it->second};
     const Node& n = graph.nodes()[i];
-    if (!n.is(op<Add>) || !(graph.type(n.inputs[0]) == graph.type(n.inputs[1])) || !n.outputs[0].dtype.is_float())
+    if (!n.is(op<Add>) || !(graph.type(n.inputs[0]) == graph.type(n.inputs[1])) ||
+        !n.outputs[0].dtype.is_float())
       return std::nullopt;
     const auto norm = norm_of(i);
     if (!norm) return std::nullopt;
     const Node& m = graph.nodes()[*norm];
     const Value weight = m.inputs.size() > 1 ? r.map(m.inputs[1]) : Value{};
-    const Values out = add_rms_norm(r.map(n.inputs[0]), r.map(n.inputs[1]), weight, m.attrs.as<NormAttrs>());
+    const Values out =
+        add_rms_norm(r.map(n.inputs[0]), r.map(n.inputs[1]), weight, m.attrs.as<NormAttrs>());
     normed[*norm] = out[1];
     return Values{out[0]};
   });
@@ -193,9 +207,12 @@ Graph fuse_residual(const Graph& graph, const Target& target) {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Add>)) return std::nullopt;
     for (int side : {0, 1}) {
-      const ValueId m = n.inputs[static_cast<size_t>(side)], other = n.inputs[static_cast<size_t>(1 - side)];
+      const ValueId m = n.inputs[static_cast<size_t>(side)],
+                    other = n.inputs[static_cast<size_t>(1 - side)];
       const auto p = product_at(v, m);
-      if (!p || !v.is_inner(m) || !(graph.type(other) == n.outputs[0]) || !(graph.type(m) == n.outputs[0])) continue;
+      if (!p || !v.is_inner(m) || !(graph.type(other) == n.outputs[0]) ||
+          !(graph.type(m) == n.outputs[0]))
+        continue;
       return Values{linear(r.map(p->x), r.map(p->w), r.map(p->bias), r.map(other), p->attrs)};
     }
     return std::nullopt;
@@ -208,8 +225,12 @@ struct Fusion {
 };
 // In order: what comes first takes its nodes first.
 constexpr Fusion kFusions[] = {
-    {&op<Linear>, fuse_bias},         {&op<GatedMlpUp>, fuse_gated},          {&op<Linear>, fuse_activation},
-    {&op<MultiLinear>, fuse_group},   {&op<AddRmsNorm>, fuse_residual_norm},  {&op<Linear>, fuse_residual},
+    {&op<Linear>, fuse_bias},
+    {&op<GatedMlpUp>, fuse_gated},
+    {&op<Linear>, fuse_activation},
+    {&op<MultiLinear>, fuse_group},
+    {&op<AddRmsNorm>, fuse_residual_norm},
+    {&op<Linear>, fuse_residual},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Programs on the CPU back end against the reference: sizes bound anew, views, states, data-dependent sizes, threads.
+// Programs on the CPU back end against the reference: sizes bound anew, views, states,
+// data-dependent sizes, threads.
 #include "lamella/runtime/program.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ Tensor random_tensor(std::vector<int64_t> shape, uint64_t seed) {
 void expect_near(const Tensor& got, const RefTensor& want, double bound) {
   ASSERT_EQ(got.shape(), want.shape);
   const std::vector<double> values = got.to_doubles();
-  for (size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], want.f[i], bound) << "element " << i;
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_NEAR(values[i], want.f[i], bound) << "element " << i;
 }
 
 // A graph with products, views and a broadcast, over any number of rows.
@@ -50,7 +52,8 @@ Graph mixed_graph() {
 RefResult reference_of(const Graph& g, const TensorMap& inputs, const Weights& weights) {
   RefTensors given;
   for (const auto& [name, t] : inputs) given[name] = RefTensor::from(t);
-  for (const std::string& name : weights.names()) given[name] = RefTensor::from(*weights.find(name));
+  for (const std::string& name : weights.names())
+    given[name] = RefTensor::from(*weights.find(name));
   return evaluate_graph(g, given);
 }
 
@@ -96,7 +99,8 @@ TEST(Program, IsSharedByThreads) {
   std::atomic<int> n_equal{0};
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) n_equal += program->run(inputs, weights).at("y").to_doubles() == want;
+      for (int i = 0; i < 20; ++i)
+        n_equal += program->run(inputs, weights).at("y").to_doubles() == want;
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(n_equal, 80);
@@ -114,7 +118,8 @@ TEST(Program, StateIsReplacedAfterASuccessfulRunOnly) {
   TensorMap states{{"sum", Tensor(kF32, {4})}};
   const std::vector<double> ones{1, 1, 1, 1};
   for (int i = 1; i <= 3; ++i) {
-    const TensorMap out = program->run({{"x", Tensor::from(kF32, {4}, std::span<const double>(ones))}}, {}, &states);
+    const TensorMap out =
+        program->run({{"x", Tensor::from(kF32, {4}, std::span<const double>(ones))}}, {}, &states);
     EXPECT_EQ(out.at("doubled").to_doubles(), std::vector<double>(4, 2.0 * i));
   }
   EXPECT_EQ(states.at("sum").to_doubles(), std::vector<double>(4, 3.0));
@@ -136,7 +141,8 @@ TEST(Program, NamesWhatIsWrongWithAnInput) {
     return "";
   };
   EXPECT_NE(message({}).find("input 'x' was not given"), std::string::npos);
-  EXPECT_NE(message({{"x", random_tensor({2, 24}, 1)}}).find("weight 'w' is missing"), std::string::npos);
+  EXPECT_NE(message({{"x", random_tensor({2, 24}, 1)}}).find("weight 'w' is missing"),
+            std::string::npos);
   weights.set("w", random_tensor({16, 24}, 1));
   EXPECT_NE(message({{"x", random_tensor({2, 23}, 1)}}).find("got 23; want 24"), std::string::npos);
   EXPECT_NE(message({{"x", Tensor(kI32, {2, 24})}}).find("wrong element type"), std::string::npos);
@@ -151,10 +157,12 @@ TEST(Program, WeightOnlyWorkIsDoneOnceAWeightsVersion) {
   Weights weights;
   weights.set("w", random_tensor({8}, 1));
   const TensorMap inputs{{"x", random_tensor({8}, 2)}};
-  expect_near(program->run(inputs, weights).at("y"), reference_of(g, inputs, weights).outputs[0], 1e-6);
+  expect_near(program->run(inputs, weights).at("y"), reference_of(g, inputs, weights).outputs[0],
+              1e-6);
   EXPECT_EQ(weights.hoisted_bytes(), 32);
   weights.set("w", random_tensor({8}, 3));
-  expect_near(program->run(inputs, weights).at("y"), reference_of(g, inputs, weights).outputs[0], 1e-6);
+  expect_near(program->run(inputs, weights).at("y"), reference_of(g, inputs, weights).outputs[0],
+              1e-6);
   EXPECT_EQ(weights.hoisted_bytes(), 32);
 }
 

@@ -10,9 +10,10 @@ struct ElemRow {
   Elem elem;
 };
 constexpr ElemRow kElemRows[] = {
-    {kBool, Elem::boolean}, {kI8, Elem::i8},   {kI16, Elem::i16}, {kI32, Elem::i32}, {kI64, Elem::i64},
-    {kU8, Elem::u8},        {kU16, Elem::u16}, {kU32, Elem::u32}, {kU64, Elem::u64}, {kF16, Elem::f16},
-    {kBF16, Elem::bf16},    {kF32, Elem::f32}, {kF64, Elem::f64},
+    {kBool, Elem::boolean}, {kI8, Elem::i8},   {kI16, Elem::i16},   {kI32, Elem::i32},
+    {kI64, Elem::i64},      {kU8, Elem::u8},   {kU16, Elem::u16},   {kU32, Elem::u32},
+    {kU64, Elem::u64},      {kF16, Elem::f16}, {kBF16, Elem::bf16}, {kF32, Elem::f32},
+    {kF64, Elem::f64},
 };
 
 }  // namespace
@@ -55,7 +56,8 @@ Weights weights_of(const planned::Operand& w) {
   return out;
 }
 
-void broadcast_strides(const planned::Operand& x, std::span<const int64_t> shape, int64_t* strides) {
+void broadcast_strides(const planned::Operand& x, std::span<const int64_t> shape,
+                       int64_t* strides) {
   const size_t added = shape.size() - x.rank;
   for (size_t i = 0; i < shape.size(); ++i)
     strides[i] = i < added || (x.shape[i - added] == 1 && shape[i] != 1) ? 0 : x.strides[i - added];

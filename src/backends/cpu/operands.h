@@ -18,8 +18,12 @@ inline const Device& device_of(const planned::StepCx& cx) { return cx.device<Dev
 // What a kernel found, as the frame reports it; `ids` is the tensor that holds the offending value.
 planned::Status status_of(const Status& status, const planned::Operand* ids = nullptr);
 
-inline const Type& type_of_input(const Graph& g, const Node& n, size_t i) { return g.type(n.inputs[i]); }
-inline bool has_input(const Node& n, size_t i) { return i < n.inputs.size() && !n.inputs[i].absent(); }
+inline const Type& type_of_input(const Graph& g, const Node& n, size_t i) {
+  return g.type(n.inputs[i]);
+}
+inline bool has_input(const Node& n, size_t i) {
+  return i < n.inputs.size() && !n.inputs[i].absent();
+}
 
 // Planes of an encoded operand whose rows lie one after the other.
 quant::BlockPtr planes_of(const planned::Operand& x);

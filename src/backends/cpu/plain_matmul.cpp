@@ -28,12 +28,16 @@ void multiply_row(const Product& p, int64_t x_at, int64_t w_at, int64_t y_at) {
   for (int64_t j = 0; j < p.n; ++j) {
     Sum sum{};
     for (int64_t i = 0; i < p.k; ++i) {
-      Sum a = static_cast<Sum>(x[i * p.x_step]), b = static_cast<Sum>(w[j * p.w_row + i * p.w_step]);
-      if constexpr (std::is_same_v<Sum, float>) a = rounded(a, p.round_bf16), b = rounded(b, p.round_bf16);
+      Sum a = static_cast<Sum>(x[i * p.x_step]),
+          b = static_cast<Sum>(w[j * p.w_row + i * p.w_step]);
+      if constexpr (std::is_same_v<Sum, float>)
+        a = rounded(a, p.round_bf16), b = rounded(b, p.round_bf16);
       sum += a * b;
     }
-    if constexpr (requires { T::from(0.0); }) y[j] = T::from(static_cast<double>(sum));
-    else y[j] = static_cast<T>(sum);
+    if constexpr (requires { T::from(0.0); })
+      y[j] = T::from(static_cast<double>(sum));
+    else
+      y[j] = static_cast<T>(sum);
   }
 }
 
@@ -42,12 +46,12 @@ struct TypeRow {
   void (*row)(const Product&, int64_t, int64_t, int64_t);
 };
 const TypeRow kTypes[] = {
-    {kF32, multiply_row<float, float>},        {kF16, multiply_row<f16, float>},
-    {kBF16, multiply_row<bf16, float>},        {kF64, multiply_row<double, double>},
-    {kI8, multiply_row<int8_t, uint64_t>},     {kI16, multiply_row<int16_t, uint64_t>},
-    {kI32, multiply_row<int32_t, uint64_t>},   {kI64, multiply_row<int64_t, uint64_t>},
-    {kU8, multiply_row<uint8_t, uint64_t>},    {kU16, multiply_row<uint16_t, uint64_t>},
-    {kU32, multiply_row<uint32_t, uint64_t>},  {kU64, multiply_row<uint64_t, uint64_t>},
+    {kF32, multiply_row<float, float>},       {kF16, multiply_row<f16, float>},
+    {kBF16, multiply_row<bf16, float>},       {kF64, multiply_row<double, double>},
+    {kI8, multiply_row<int8_t, uint64_t>},    {kI16, multiply_row<int16_t, uint64_t>},
+    {kI32, multiply_row<int32_t, uint64_t>},  {kI64, multiply_row<int64_t, uint64_t>},
+    {kU8, multiply_row<uint8_t, uint64_t>},   {kU16, multiply_row<uint16_t, uint64_t>},
+    {kU32, multiply_row<uint32_t, uint64_t>}, {kU64, multiply_row<uint64_t, uint64_t>},
 };
 
 const TypeRow* row_of(DType t) {
@@ -68,7 +72,9 @@ planned::Status launch_plain_matmul(const planned::StepCx& cx) {
   const auto& a = cx.attrs<Matmul::Attrs>();
   const planned::Operand &x = cx.in(0), &w = cx.in(1), &y = cx.out(0);
   const size_t wr = w.rank;
-  Product p{x.data, w.data, y.data, y.size(-1), x.size(-1), x.strides[x.rank - 1], 0, 0, a.compute == Compute::bf16};
+  Product p{x.data,     w.data,     y.data,
+            y.size(-1), x.size(-1), x.strides[x.rank - 1],
+            0,          0,          a.compute == Compute::bf16};
   p.w_row = w.strides[a.transpose_w ? wr - 2 : wr - 1];
   p.w_step = w.strides[a.transpose_w ? wr - 1 : wr - 2];
   // The axes of y before n: batch axes, then rows of x (none for a vector x).

@@ -1,4 +1,5 @@
-// The matrix product for every plain type, layout and broadcast, by loops: what the fast kernels do not take.
+// The matrix product for every plain type, layout and broadcast, by loops: what the fast kernels do
+// not take.
 #pragma once
 
 #include "lamella/backends/planned/row.h"

@@ -30,19 +30,21 @@ bool is_i32(const Graph& g, const Node& n, std::initializer_list<size_t> inputs)
 bool paged_accepts(const Graph& g, const Node& n, const void*) {
   const auto& a = n.attrs.as<lamella::PagedAttention::Attrs>();
   return type_of_input(g, n, 0).dtype == kF32 && kv_type_of(type_of_input(g, n, 1).dtype) &&
-         kv_type_of(type_of_input(g, n, 2).dtype) && is_i32(g, n, {3, 4, 5}) && a.compute == Compute::exact &&
-         (!has_input(n, 6) || type_of_input(g, n, 6).dtype == kF32);
+         kv_type_of(type_of_input(g, n, 2).dtype) && is_i32(g, n, {3, 4, 5}) &&
+         a.compute == Compute::exact && (!has_input(n, 6) || type_of_input(g, n, 6).dtype == kF32);
 }
 
 planned::Status launch_paged(const planned::StepCx& cx) {
   const auto& a = cx.attrs<lamella::PagedAttention::Attrs>();
-  const planned::Operand &q = cx.in(0), &k = cx.in(1), &v = cx.in(2), &table = cx.in(4), &y = cx.out(0);
+  const planned::Operand &q = cx.in(0), &k = cx.in(1), &v = cx.in(2), &table = cx.in(4),
+                         &y = cx.out(0);
   cpu::PagedAttention job;
   job.math.heads = q.size(1);
   job.math.kv_heads = k.size(2);
   job.math.dk = q.size(2);
   job.math.dv = v.size(3);
-  job.math.scale = static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
+  job.math.scale =
+      static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
   job.math.causal = a.causal;
   job.math.window = a.window;
   job.math.soft_cap = static_cast<float>(a.soft_cap);
@@ -69,7 +71,8 @@ planned::Status launch_paged(const planned::StepCx& cx) {
 }
 
 bool append_accepts(const Graph& g, const Node& n, const void*) {
-  return kv_type_of(type_of_input(g, n, 0).dtype) && type_of_input(g, n, 1).dtype == kF32 && is_i32(g, n, {2, 3, 4});
+  return kv_type_of(type_of_input(g, n, 0).dtype) && type_of_input(g, n, 1).dtype == kF32 &&
+         is_i32(g, n, {2, 3, 4});
 }
 
 // The cache is output 0 already: the plan aliases it, or copies it there first.
@@ -99,12 +102,15 @@ bool dense_accepts(const Graph& g, const Node& n, const void*) {
     const auto t = kv_type_of(type_of_input(g, n, i).dtype);
     return t && !type_of_input(g, n, i).dtype.is_block();
   };
-  const bool bias_fits = !has_input(n, 3) || type_of_input(g, n, 3).dtype == kF32 || type_of_input(g, n, 3).dtype.is_bool();
+  const bool bias_fits = !has_input(n, 3) || type_of_input(g, n, 3).dtype == kF32 ||
+                         type_of_input(g, n, 3).dtype.is_bool();
   return type_of_input(g, n, 0).dtype == kF32 && is_plain(1) && is_plain(2) && bias_fits &&
          a.compute == Compute::exact && (!has_input(n, 4) || type_of_input(g, n, 4).dtype == kF32);
 }
 
-Strides4 strides4_of(const planned::Operand& x) { return {x.strides[0], x.strides[1], x.strides[2], x.strides[3]}; }
+Strides4 strides4_of(const planned::Operand& x) {
+  return {x.strides[0], x.strides[1], x.strides[2], x.strides[3]};
+}
 
 planned::Status launch_dense(const planned::StepCx& cx) {
   const auto& a = cx.attrs<lamella::Attention::Attrs>();
@@ -115,7 +121,8 @@ planned::Status launch_dense(const planned::StepCx& cx) {
   job.math.kv_heads = k.size(1);
   job.math.dk = q.size(3);
   job.math.dv = v.size(3);
-  job.math.scale = static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
+  job.math.scale =
+      static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(job.math.dk))));
   job.math.causal = a.causal;
   job.math.window = a.window;
   job.math.soft_cap = static_cast<float>(a.soft_cap);
@@ -140,8 +147,10 @@ planned::Status launch_dense(const planned::StepCx& cx) {
     int64_t strides[4];
     broadcast_strides(cx.in(3), shape, strides);
     const Strides4 s{strides[0], strides[1], strides[2], strides[3]};
-    if (cx.in(3).dtype.is_bool()) job.mask = cx.in(3).as<const bool>(), job.mask_strides = s;
-    else job.bias = cx.in(3).as<const float>(), job.bias_strides = s;
+    if (cx.in(3).dtype.is_bool())
+      job.mask = cx.in(3).as<const bool>(), job.mask_strides = s;
+    else
+      job.bias = cx.in(3).as<const float>(), job.bias_strides = s;
   }
   return status_of(dense_attention(job, *device_of(cx).pool, device_of(cx).isa));
 }
@@ -150,9 +159,18 @@ planned::Status launch_dense(const planned::StepCx& cx) {
 
 std::span<const planned::Row> attention_rows() {
   static constexpr planned::Row kRows[] = {
-      {.op = &op<lamella::Attention>, .name = "attention", .accepts = dense_accepts, .launch = launch_dense},
-      {.op = &op<lamella::KvAppend>, .name = "kv_append", .accepts = append_accepts, .launch = launch_append},
-      {.op = &op<lamella::PagedAttention>, .name = "paged_attention", .accepts = paged_accepts, .launch = launch_paged},
+      {.op = &op<lamella::Attention>,
+       .name = "attention",
+       .accepts = dense_accepts,
+       .launch = launch_dense},
+      {.op = &op<lamella::KvAppend>,
+       .name = "kv_append",
+       .accepts = append_accepts,
+       .launch = launch_append},
+      {.op = &op<lamella::PagedAttention>,
+       .name = "paged_attention",
+       .accepts = paged_accepts,
+       .launch = launch_paged},
   };
   return kRows;
 }

@@ -1,4 +1,5 @@
-// Views whose sizes only the data decide, and updates of slices: positions are read when the step runs.
+// Views whose sizes only the data decide, and updates of slices: positions are read when the step
+// runs.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace {
 
 std::vector<int64_t> numbers_of(const planned::Operand& x) {
   std::vector<int64_t> out;
-  for (int64_t i = 0; i < x.numel(); ++i) out.push_back(load_int(x.dtype, x.data + i * x.dtype.bytes()));
+  for (int64_t i = 0; i < x.numel(); ++i)
+    out.push_back(load_int(x.dtype, x.data + i * x.dtype.bytes()));
   return out;
 }
 
@@ -29,8 +31,9 @@ const planned::Operand& output_of(const planned::StepCx& cx, std::span<const int
   return cx.node().fresh.empty() ? cx.out(0) : cx.allocate(0, shape);
 }
 
-void copy_strided(const planned::StepCx& cx, std::span<const int64_t> shape, std::span<const int64_t> x_strides,
-                  std::span<const int64_t> y_strides, const std::byte* x, std::byte* y, int64_t elem_bytes) {
+void copy_strided(const planned::StepCx& cx, std::span<const int64_t> shape,
+                  std::span<const int64_t> x_strides, std::span<const int64_t> y_strides,
+                  const std::byte* x, std::byte* y, int64_t elem_bytes) {
   if (std::find(shape.begin(), shape.end(), 0) == shape.end())
     copy({elem_bytes, shape, x_strides, y_strides, x, y}, *device_of(cx).pool);
 }
@@ -105,8 +108,8 @@ planned::Status launch_slice(const planned::StepCx& cx) {
   const Part p = part_of(x, cx.attrs<SliceAttrs>(), cx.in(1), cx.in(2));
   if (p.status.code != planned::Status::ok) return p.status;
   const planned::Operand& y = output_of(cx, p.shape);
-  copy_strided(cx, p.shape, p.strides, {y.strides, y.rank}, x.data + p.offset * x.dtype.bytes(), y.data,
-               x.dtype.bytes());
+  copy_strided(cx, p.shape, p.strides, {y.strides, y.rank}, x.data + p.offset * x.dtype.bytes(),
+               y.data, x.dtype.bytes());
   return {};
 }
 
@@ -125,10 +128,25 @@ planned::Status launch_slice_update(const planned::StepCx& cx) {
 
 std::span<const planned::Row> dynamic_rows() {
   static constexpr planned::Row kRows[] = {
-      {.op = &op<Expand>, .name = "expand", .accepts = plain_accepts, .launch = launch_expand, .strided_inputs = 1},
-      {.op = &op<Reshape>, .name = "reshape", .accepts = plain_accepts, .launch = launch_reshape, .strided_inputs = 1},
-      {.op = &op<Slice>, .name = "slice", .accepts = plain_accepts, .launch = launch_slice, .strided_inputs = 1},
-      {.op = &op<SliceUpdate>, .name = "slice_update", .accepts = plain_accepts, .launch = launch_slice_update,
+      {.op = &op<Expand>,
+       .name = "expand",
+       .accepts = plain_accepts,
+       .launch = launch_expand,
+       .strided_inputs = 1},
+      {.op = &op<Reshape>,
+       .name = "reshape",
+       .accepts = plain_accepts,
+       .launch = launch_reshape,
+       .strided_inputs = 1},
+      {.op = &op<Slice>,
+       .name = "slice",
+       .accepts = plain_accepts,
+       .launch = launch_slice,
+       .strided_inputs = 1},
+      {.op = &op<SliceUpdate>,
+       .name = "slice_update",
+       .accepts = plain_accepts,
+       .launch = launch_slice_update,
        .strided_inputs = 2},
   };
   return kRows;

@@ -121,8 +121,10 @@ class ProgramBuilder {
     if (!elem) return fail();
     const Reg r = next(tile_type(*elem), value.dtype().is_bool());
     TileConstant c{r.index, r.type, 0, 0};
-    if (is_float(*elem)) c.f = load_double(value.dtype(), value.data());
-    else c.i = load_int(value.dtype(), value.data());
+    if (is_float(*elem))
+      c.f = load_double(value.dtype(), value.data());
+    else
+      c.i = load_int(value.dtype(), value.data());
     program_.constants.push_back(c);
     return r;
   }
@@ -132,7 +134,8 @@ class ProgramBuilder {
     const auto out = elem_of(n.outputs[0].dtype);
     if (!row || !out || !ok_) return fail();
     TileOp code = row->code;
-    if (code == TileOp::gelu && n.attrs.as<Gelu::Attrs>().approximate != Approximate::none) code = TileOp::gelu_tanh;
+    if (code == TileOp::gelu && n.attrs.as<Gelu::Attrs>().approximate != Approximate::none)
+      code = TileOp::gelu_tanh;
     TileStep s{.op = code};
     if (code == TileOp::cast) return cast(args[0], *out, types[0], n.outputs[0].dtype);
     // A condition may come in another type than what it selects.
@@ -171,15 +174,19 @@ class ProgramBuilder {
   }
   Reg add_cast(Reg from, Elem elem) {
     const Reg r = next(tile_type(elem), elem == Elem::boolean);
-    program_.steps.push_back({.op = TileOp::cast, .type = from.type, .dst = r.index, .a = from.index, .elem = elem});
+    program_.steps.push_back(
+        {.op = TileOp::cast, .type = from.type, .dst = r.index, .a = from.index, .elem = elem});
     return r;
   }
   Reg convert(Reg from, TileType type) {
     constexpr Elem kWidest[] = {Elem::f32, Elem::f64, Elem::i64, Elem::u64};
     return add_cast(from, kWidest[static_cast<int>(type)]);
   }
-  // Narrow floats are kept as f32 between the steps of a region, rounded when stored; narrow integers wrap.
-  Reg wrapped(Reg r, Elem elem) { return !is_float(elem) && elem_bytes(elem) < 8 ? add_cast(r, elem) : r; }
+  // Narrow floats are kept as f32 between the steps of a region, rounded when stored; narrow
+  // integers wrap.
+  Reg wrapped(Reg r, Elem elem) {
+    return !is_float(elem) && elem_bytes(elem) < 8 ? add_cast(r, elem) : r;
+  }
   Reg cast(Reg from, Elem elem, DType, DType) { return add_cast(from, elem); }
 
   TileProgram program_;
@@ -206,12 +213,15 @@ std::optional<TileProgram> region_program(const Graph& body) {
   std::vector<ProgramBuilder::Reg> regs(body.nodes().size());
   for (size_t i = 0; i < body.nodes().size() && b.ok(); ++i) {
     const Node& n = body.nodes()[i];
-    if (n.is(op<Input>)) regs[i] = b.input(n.outputs[0].dtype);
-    else if (n.is(op<Constant>)) regs[i] = b.constant(n.attrs.as<Constant::Attrs>().value);
+    if (n.is(op<Input>))
+      regs[i] = b.input(n.outputs[0].dtype);
+    else if (n.is(op<Constant>))
+      regs[i] = b.constant(n.attrs.as<Constant::Attrs>().value);
     else {
       std::vector<ProgramBuilder::Reg> args;
       std::vector<DType> types;
-      for (ValueId id : n.inputs) args.push_back(regs[id.node]), types.push_back(body.type(id).dtype);
+      for (ValueId id : n.inputs)
+        args.push_back(regs[id.node]), types.push_back(body.type(id).dtype);
       regs[i] = b.step(n, args, types);
     }
   }
@@ -223,7 +233,8 @@ std::optional<TileProgram> region_program(const Graph& body) {
 }
 
 std::optional<TileProgram> program_of(const Graph& g, const Node& n) {
-  if (n.is(op<ElementwiseRegion>)) return region_program(*n.attrs.as<ElementwiseRegion::Attrs>().body);
+  if (n.is(op<ElementwiseRegion>))
+    return region_program(*n.attrs.as<ElementwiseRegion::Attrs>().body);
   return single_program(g, n);
 }
 
@@ -246,7 +257,8 @@ planned::Status launch(const planned::StepCx& cx) {
     broadcast_strides(x, shape, strides[i]);
     operands[i] = {x.data, {strides[i], shape.size()}};
   }
-  run_tiles(cx.prepared<TileProgram>(), shape, {operands, n + 1}, *device_of(cx).pool, device_of(cx).isa);
+  run_tiles(cx.prepared<TileProgram>(), shape, {operands, n + 1}, *device_of(cx).pool,
+            device_of(cx).isa);
   return {};
 }
 

@@ -18,7 +18,8 @@ namespace {
 bool table_accepts(const Graph& g, const Node& n, const void*) {
   const Type& x = type_of_input(g, n, 0);
   const int64_t axis = n.attrs.as<Gather::Attrs>().axis;
-  return x.rank() == 2 && (axis == 0 || axis == -2) && is_weight_type(x.dtype) && n.outputs[0].dtype == kF32;
+  return x.rank() == 2 && (axis == 0 || axis == -2) && is_weight_type(x.dtype) &&
+         n.outputs[0].dtype == kF32;
 }
 
 planned::Status launch_table(const planned::StepCx& cx) {
@@ -117,7 +118,9 @@ planned::Status launch_one_hot(const planned::StepCx& cx) {
   return {};
 }
 
-bool one_hot_accepts(const Graph&, const Node& n, const void*) { return elem_of(n.outputs[0].dtype).has_value(); }
+bool one_hot_accepts(const Graph&, const Node& n, const void*) {
+  return elem_of(n.outputs[0].dtype).has_value();
+}
 
 planned::Status launch_non_zero(const planned::StepCx& cx) {
   const planned::Operand& x = cx.in(0);
@@ -135,10 +138,22 @@ std::span<const planned::Row> index_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = &op<Gather>, .name = "gather_table", .accepts = table_accepts, .launch = launch_table},
       {.op = &op<Gather>, .name = "gather_axis", .accepts = plain_accepts, .launch = launch_gather},
-      {.op = &op<lamella::GatherNd>, .name = "gather_nd", .accepts = plain_accepts, .launch = launch_gather_nd},
-      {.op = &op<lamella::NonZero>, .name = "non_zero", .accepts = plain_accepts, .launch = launch_non_zero},
-      {.op = &op<lamella::OneHot>, .name = "one_hot", .accepts = one_hot_accepts, .launch = launch_one_hot},
-      {.op = &op<lamella::ScatterNd>, .name = "scatter_nd", .accepts = plain_accepts, .launch = launch_scatter_nd},
+      {.op = &op<lamella::GatherNd>,
+       .name = "gather_nd",
+       .accepts = plain_accepts,
+       .launch = launch_gather_nd},
+      {.op = &op<lamella::NonZero>,
+       .name = "non_zero",
+       .accepts = plain_accepts,
+       .launch = launch_non_zero},
+      {.op = &op<lamella::OneHot>,
+       .name = "one_hot",
+       .accepts = one_hot_accepts,
+       .launch = launch_one_hot},
+      {.op = &op<lamella::ScatterNd>,
+       .name = "scatter_nd",
+       .accepts = plain_accepts,
+       .launch = launch_scatter_nd},
   };
   return kRows;
 }

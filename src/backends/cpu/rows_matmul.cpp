@@ -1,5 +1,5 @@
-// Matrix products: packed and exact through the kernels of matmul.h, with their epilogues and groups; whatever else
-// the op allows by a plain loop. And packing, which feeds them.
+// Matrix products: packed and exact through the kernels of matmul.h, with their epilogues and
+// groups; whatever else the op allows by a plain loop. And packing, which feeds them.
 #include <array>
 
 #include "lamella/backends/cpu/kernels.h"
@@ -35,8 +35,8 @@ std::optional<Activation> activation_of(lamella::Activation a) {
 }
 
 // x is f32, or packed as the weights want it; w is one matrix [n, k].
-bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights, bool transpose_w, Compute compute,
-                  const void* device) {
+bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights, bool transpose_w,
+                  Compute compute, const void* device) {
   const Type& x = type_of_input(g, n, 0);
   const Isa isa = static_cast<const Device*>(device)->isa;
   if (!transpose_w || compute != Compute::exact || x.rank() < 1) return false;
@@ -52,13 +52,15 @@ bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights
 }
 
 // The encoding that all the weights want, if x is f32 and they agree.
-DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> weights, const void* device) {
+DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> weights,
+                      const void* device) {
   if (type_of_input(g, n, 0).dtype != kF32) return {};
   DType wanted;
   for (size_t i : weights) {
     const DType w = type_of_input(g, n, i).dtype;
     if (!w.is_block()) return {};
-    const DType e = dtype_of(activation_encoding(*w.info().format, static_cast<const Device*>(device)->isa));
+    const DType e =
+        dtype_of(activation_encoding(*w.info().format, static_cast<const Device*>(device)->isa));
     if (!wanted.is_none() && wanted != e) return {};
     wanted = e;
   }
@@ -132,8 +134,8 @@ struct LinearJobs {
   static std::span<const size_t> weights(const Node&) { return kWeights; }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
     const auto& a = n.attrs.as<Linear::Attrs>();
-    return operands_fit(g, n, kWeights, a.transpose_w, a.compute, device) && activation_of(a.activation) &&
-           is_f32_or_absent(g, n, 2) && is_f32_or_absent(g, n, 3);
+    return operands_fit(g, n, kWeights, a.transpose_w, a.compute, device) &&
+           activation_of(a.activation) && is_f32_or_absent(g, n, 2) && is_f32_or_absent(g, n, 3);
   }
   static void jobs(const planned::StepCx& cx, Jobs& out) {
     MatmulJob& job = add_job(out, cx.in(1), cx.out(0));
@@ -144,8 +146,11 @@ struct LinearJobs {
 };
 
 struct MultiLinearJobs {
-  static constexpr std::array<size_t, kMaxJobs> kWeights{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-  static std::span<const size_t> weights(const Node& n) { return {kWeights.data(), n.outputs.size()}; }
+  static constexpr std::array<size_t, kMaxJobs> kWeights{1, 2,  3,  4,  5,  6,  7,  8,
+                                                         9, 10, 11, 12, 13, 14, 15, 16};
+  static std::span<const size_t> weights(const Node& n) {
+    return {kWeights.data(), n.outputs.size()};
+  }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
     const auto& a = n.attrs.as<MultiLinear::Attrs>();
     if (n.outputs.size() > kMaxJobs) return false;
@@ -167,7 +172,8 @@ struct GatedMlpUpJobs {
   static std::span<const size_t> weights(const Node&) { return kWeights; }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
     const auto& a = n.attrs.as<GatedMlpUp::Attrs>();
-    return operands_fit(g, n, kWeights, a.transpose_w, a.compute, device) && activation_of(a.activation) &&
+    return operands_fit(g, n, kWeights, a.transpose_w, a.compute, device) &&
+           activation_of(a.activation) &&
            type_of_input(g, n, 1).dtype == type_of_input(g, n, 2).dtype;
   }
   static void jobs(const planned::StepCx& cx, Jobs& out) {
@@ -215,7 +221,8 @@ planned::Row row_of(std::string_view name) {
 bool pack_accepts(const Graph& g, const Node& n, const void*) {
   const DType to = n.outputs[0].dtype;
   const DType x = type_of_input(g, n, 0).dtype;
-  return (to == find_dtype("q8_32") || to == find_dtype("q8_256")) && is_weight_type(x) && !x.is_block();
+  return (to == find_dtype("q8_32") || to == find_dtype("q8_256")) && is_weight_type(x) &&
+         !x.is_block();
 }
 
 planned::Status launch_pack(const planned::StepCx& cx) {
@@ -262,7 +269,10 @@ std::span<const planned::Row> matmul_rows() {
       row_of<GatedMlpUp, GatedMlpUpJobs>("gated_matmul"),
       row_of<Linear, LinearJobs>("matmul_epilogue"),
       row_of<Matmul, MatmulJobs>("matmul"),
-      {.op = &op<Matmul>, .name = "matmul_plain", .accepts = plain_matmul_accepts, .launch = launch_plain_matmul,
+      {.op = &op<Matmul>,
+       .name = "matmul_plain",
+       .accepts = plain_matmul_accepts,
+       .launch = launch_plain_matmul,
        .strided_inputs = 3},
       row_of<MultiLinear, MultiLinearJobs>("matmul_group"),
       {.op = &op<Pack>, .name = "pack_activation", .accepts = pack_accepts, .launch = launch_pack},

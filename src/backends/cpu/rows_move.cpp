@@ -36,11 +36,14 @@ planned::Status launch_copy(const planned::StepCx& cx) {
     dense[d] = step;
     step *= x.shape[d];
   }
-  copy({x.dtype.bytes(), x.sizes(), {x.strides, x.rank}, dense, x.data, y.data}, *device_of(cx).pool);
+  copy({x.dtype.bytes(), x.sizes(), {x.strides, x.rank}, dense, x.data, y.data},
+       *device_of(cx).pool);
   return {};
 }
 
-bool plain_output(const Graph&, const Node& n, const void*) { return elem_of(n.outputs[0].dtype).has_value(); }
+bool plain_output(const Graph&, const Node& n, const void*) {
+  return elem_of(n.outputs[0].dtype).has_value();
+}
 
 planned::Status launch_concat(const planned::StepCx& cx) {
   const planned::Operand& y = cx.out(0);
@@ -50,7 +53,11 @@ planned::Status launch_concat(const planned::StepCx& cx) {
   for (size_t i = 0; i < cx.n_inputs(); ++i) {
     const planned::Operand& x = cx.in(i);
     if (x.numel() > 0)
-      copy({y.dtype.bytes(), x.sizes(), {x.strides, x.rank}, {y.strides, y.rank}, x.data,
+      copy({y.dtype.bytes(),
+            x.sizes(),
+            {x.strides, x.rank},
+            {y.strides, y.rank},
+            x.data,
             y.data + at * y.strides[axis] * y.dtype.bytes()},
            *device_of(cx).pool);
     at += x.shape[axis];
@@ -76,7 +83,9 @@ planned::Status launch_unpack(const planned::StepCx& cx) {
     for (int64_t r = begin; r < end; ++r) {
       quant::BlockPtr row{};
       for (int p = 0; p < f.n_planes; ++p)
-        row[static_cast<size_t>(p)] = w.planes[static_cast<size_t>(p)] + r * f.blocks(k) * f.planes[static_cast<size_t>(p)].block_bytes;
+        row[static_cast<size_t>(p)] =
+            w.planes[static_cast<size_t>(p)] +
+            r * f.blocks(k) * f.planes[static_cast<size_t>(p)].block_bytes;
       quant::decode_row(f, row, k, y.as<float>() + r * k);
     }
   });
@@ -88,9 +97,17 @@ planned::Status launch_unpack(const planned::StepCx& cx) {
 std::span<const planned::Row> move_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = nullptr, .name = "copy", .launch = launch_copy, .strided_inputs = ~0u},
-      {.op = &op<Concat>, .name = "concat", .accepts = plain_output, .launch = launch_concat, .strided_inputs = ~0u},
+      {.op = &op<Concat>,
+       .name = "concat",
+       .accepts = plain_output,
+       .launch = launch_concat,
+       .strided_inputs = ~0u},
       {.op = &op<Iota>, .name = "iota", .accepts = plain_output, .launch = launch_iota},
-      {.op = &op<Relayout>, .name = "relayout", .accepts = plain_output, .launch = launch_copy, .strided_inputs = 1},
+      {.op = &op<Relayout>,
+       .name = "relayout",
+       .accepts = plain_output,
+       .launch = launch_copy,
+       .strided_inputs = 1},
       {.op = &op<Unpack>, .name = "unpack", .accepts = unpack_accepts, .launch = launch_unpack},
   };
   return kRows;

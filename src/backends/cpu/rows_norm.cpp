@@ -102,7 +102,8 @@ planned::Status launch_softmax(const planned::StepCx& cx) {
 bool rope_accepts(const Graph& g, const Node& n, const void*) {
   // Factors are divided into the frequencies when the step runs; they are few.
   return type_of_input(g, n, 0).dtype == kF32 && type_of_input(g, n, 1).dtype == kI32 &&
-         (!has_input(n, 2) || type_of_input(g, n, 2).dtype == kF32) && n.outputs[0].shape.last().is_const();
+         (!has_input(n, 2) || type_of_input(g, n, 2).dtype == kF32) &&
+         n.outputs[0].shape.last().is_const();
 }
 
 struct RopePlan {
@@ -128,8 +129,9 @@ planned::Status launch_rope(const planned::StepCx& cx) {
   const auto& plan = cx.prepared<RopePlan>();
   const planned::Operand &x = cx.in(0), &y = cx.out(0);
   cpu::Rope job;
-  job.pairing = cx.attrs<lamella::Rope::Attrs>().pairing == RopePairing::halves ? cpu::Rope::Pairing::halves
-                                                                                : cpu::Rope::Pairing::neighbours;
+  job.pairing = cx.attrs<lamella::Rope::Attrs>().pairing == RopePairing::halves
+                    ? cpu::Rope::Pairing::halves
+                    : cpu::Rope::Pairing::neighbours;
   job.tokens = x.size(0);
   job.heads = x.size(1);
   job.dim = x.size(2);
@@ -156,13 +158,34 @@ planned::Status launch_rope(const planned::StepCx& cx) {
 
 std::span<const planned::Row> norm_rows() {
   static constexpr planned::Row kRows[] = {
-      {.op = &op<AddRmsNorm>, .name = "add_rms_norm", .accepts = add_rms_accepts, .launch = launch_add_rms},
-      {.op = &op<LayerNorm>, .name = "layer_norm", .accepts = layer_accepts, .launch = launch_layer},
-      {.op = &op<LogSoftmax>, .name = "log_softmax", .accepts = softmax_accepts, .launch = launch_softmax<true>},
-      {.op = &op<RmsNorm>, .name = "rms_norm", .accepts = rms_accepts, .launch = launch_rms, .in_place_inputs = 1},
-      {.op = &op<lamella::Rope>, .name = "rope", .accepts = rope_accepts, .launch = launch_rope,
-       .prepare = prepare_rope, .workspace = rope_workspace, .in_place_inputs = 1},
-      {.op = &op<lamella::Softmax>, .name = "softmax", .accepts = softmax_accepts, .launch = launch_softmax<false>,
+      {.op = &op<AddRmsNorm>,
+       .name = "add_rms_norm",
+       .accepts = add_rms_accepts,
+       .launch = launch_add_rms},
+      {.op = &op<LayerNorm>,
+       .name = "layer_norm",
+       .accepts = layer_accepts,
+       .launch = launch_layer},
+      {.op = &op<LogSoftmax>,
+       .name = "log_softmax",
+       .accepts = softmax_accepts,
+       .launch = launch_softmax<true>},
+      {.op = &op<RmsNorm>,
+       .name = "rms_norm",
+       .accepts = rms_accepts,
+       .launch = launch_rms,
+       .in_place_inputs = 1},
+      {.op = &op<lamella::Rope>,
+       .name = "rope",
+       .accepts = rope_accepts,
+       .launch = launch_rope,
+       .prepare = prepare_rope,
+       .workspace = rope_workspace,
+       .in_place_inputs = 1},
+      {.op = &op<lamella::Softmax>,
+       .name = "softmax",
+       .accepts = softmax_accepts,
+       .launch = launch_softmax<false>,
        .in_place_inputs = 1},
   };
   return kRows;

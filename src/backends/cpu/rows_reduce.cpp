@@ -50,7 +50,8 @@ planned::Status launch_sum_to(const planned::StepCx& cx) {
   const planned::Operand &x = cx.in(0), &y = cx.out(0);
   uint8_t reduced[kMaxRank] = {};
   const uint32_t added = x.rank - y.rank;
-  for (uint32_t i = 0; i < x.rank; ++i) reduced[i] = i < added || (y.shape[i - added] == 1 && x.shape[i] != 1);
+  for (uint32_t i = 0; i < x.rank; ++i)
+    reduced[i] = i < added || (y.shape[i - added] == 1 && x.shape[i] != 1);
   return run_reduce(cx, Reduce::Kind::sum, reduced);
 }
 
@@ -69,7 +70,8 @@ planned::Status launch_argmax(const planned::StepCx& cx) {
   job.view = view_of(cx.in(0), cx.attrs<Argmax::Attrs>().axis);
   job.x = cx.in(0).data;
   job.y = cx.out(0).as<int64_t>();
-  if (job.view.axis > 0 && cx.out(0).numel() > 0) arg_reduce(job, *device_of(cx).pool, device_of(cx).isa);
+  if (job.view.axis > 0 && cx.out(0).numel() > 0)
+    arg_reduce(job, *device_of(cx).pool, device_of(cx).isa);
   return {};
 }
 
@@ -113,12 +115,19 @@ planned::Row reduce_row(std::string_view name) {
 std::span<const planned::Row> reduce_rows() {
   static const std::vector<planned::Row> rows{
       {.op = &op<Argmax>, .name = "argmax", .accepts = plain_accepts, .launch = launch_argmax},
-      {.op = &op<lamella::Cumsum>, .name = "cumsum", .accepts = plain_accepts, .launch = launch_cumsum},
+      {.op = &op<lamella::Cumsum>,
+       .name = "cumsum",
+       .accepts = plain_accepts,
+       .launch = launch_cumsum},
       reduce_row<Max, Reduce::Kind::max>("max"),
       reduce_row<Mean, Reduce::Kind::mean>("mean"),
       reduce_row<Min, Reduce::Kind::min>("min"),
       reduce_row<Sum, Reduce::Kind::sum>("sum"),
-      {.op = &op<SumTo>, .name = "sum_to", .accepts = plain_accepts, .launch = launch_sum_to, .strided_inputs = 1},
+      {.op = &op<SumTo>,
+       .name = "sum_to",
+       .accepts = plain_accepts,
+       .launch = launch_sum_to,
+       .strided_inputs = 1},
       {.op = &op<lamella::TopK>, .name = "top_k", .accepts = plain_accepts, .launch = launch_top_k},
   };
   return rows;

@@ -17,11 +17,12 @@ using Frames = std::vector<std::unique_ptr<FrameState>>;
 Tensor entry_of(const Tensor& t, int64_t i) {
   std::vector<int64_t> shape(t.shape().begin() + 1, t.shape().end());
   const size_t bytes = tensor_bytes(t.dtype(), shape);
-  return Tensor(t.dtype(), std::move(shape), t.storage(), t.byte_offset() + static_cast<size_t>(i) * bytes);
+  return Tensor(t.dtype(), std::move(shape), t.storage(),
+                t.byte_offset() + static_cast<size_t>(i) * bytes);
 }
 
-// Values of one output, stacked along a new first axis. Without any, sizes that nothing outside the body decides
-// are 0.
+// Values of one output, stacked along a new first axis. Without any, sizes that nothing outside the
+// body decides are 0.
 Tensor stacked(const Type& type, const std::vector<Tensor>& parts, const DimBinding& binding) {
   std::vector<int64_t> shape{static_cast<int64_t>(parts.size())};
   if (!parts.empty()) {
@@ -38,20 +39,23 @@ Tensor stacked(const Type& type, const std::vector<Tensor>& parts, const DimBind
   Tensor all(type.dtype, std::move(shape));
   std::byte* to = all.data();
   for (const Tensor& part : parts) {
-    CHECK_USER(part.shape() == parts[0].shape(), "loop: a stacked output changes its size from step to step");
+    CHECK_USER(part.shape() == parts[0].shape(),
+               "loop: a stacked output changes its size from step to step");
     if (part.bytes() > 0) std::memcpy(to, part.data(), part.bytes());
     to += part.bytes();
   }
   return all;
 }
 
-std::vector<Tensor> run_if(const Node&, std::vector<Tensor> inputs, Frames& frames, const DimBinding& outer) {
+std::vector<Tensor> run_if(const Node&, std::vector<Tensor> inputs, Frames& frames,
+                           const DimBinding& outer) {
   const bool condition = load_int(kBool, inputs[0].data()) != 0;
   inputs.erase(inputs.begin());
   return frames[condition ? 0 : 1]->run_body(std::move(inputs), outer);
 }
 
-std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frames& frames, const DimBinding& outer) {
+std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frames& frames,
+                             const DimBinding& outer) {
   const auto& a = node.attrs.as<Loop::Attrs>();
   const size_t n_carried = static_cast<size_t>(a.n_carried);
   const bool counted = !inputs[0].empty_handle();
@@ -75,14 +79,17 @@ std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frame
   return carried;
 }
 
-std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frames& frames, const DimBinding& outer) {
+std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frames& frames,
+                             const DimBinding& outer) {
   const auto& a = node.attrs.as<Scan::Attrs>();
-  const size_t n_carried = static_cast<size_t>(a.n_carried), n_scanned = static_cast<size_t>(a.n_scanned);
+  const size_t n_carried = static_cast<size_t>(a.n_carried),
+               n_scanned = static_cast<size_t>(a.n_scanned);
   std::vector<Tensor> carried(inputs.begin(), inputs.begin() + a.n_carried);
   const std::vector<Tensor> captures(inputs.begin() + a.n_carried + a.n_scanned, inputs.end());
   const int64_t length = inputs[n_carried].shape()[0];
   const size_t n_stacked = a.body->outputs().size() - n_carried;
-  std::vector<std::vector<Tensor>> parts(n_stacked, std::vector<Tensor>(static_cast<size_t>(length)));
+  std::vector<std::vector<Tensor>> parts(n_stacked,
+                                         std::vector<Tensor>(static_cast<size_t>(length)));
   for (int64_t step = 0; step < length; ++step) {
     const int64_t i = a.reverse ? length - 1 - step : step;
     std::vector<Tensor> args = carried;
@@ -90,7 +97,8 @@ std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frame
     args.insert(args.end(), captures.begin(), captures.end());
     std::vector<Tensor> results = frames[0]->run_body(std::move(args), outer);
     for (size_t k = 0; k < n_carried; ++k) carried[k] = results[k];
-    for (size_t k = 0; k < n_stacked; ++k) parts[k][static_cast<size_t>(i)] = results[n_carried + k];
+    for (size_t k = 0; k < n_stacked; ++k)
+      parts[k][static_cast<size_t>(i)] = results[n_carried + k];
   }
   for (size_t k = 0; k < n_stacked; ++k)
     carried.push_back(stacked(output_type(*a.body, n_carried + k), parts[k], outer));

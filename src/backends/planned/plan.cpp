@@ -22,7 +22,8 @@ void collect_symbols(Dim dim, std::set<uint32_t>& out) {
 
 class Builder {
  public:
-  Builder(Plan& plan, std::span<const Row> rows, const CompileOptions& options, std::set<uint32_t> outer)
+  Builder(Plan& plan, std::span<const Row> rows, const CompileOptions& options,
+          std::set<uint32_t> outer)
       : plan_(plan), g_(plan.graph), rows_(rows), options_(options), bound_(std::move(outer)) {}
 
   void build() {
@@ -259,7 +260,8 @@ class Builder {
     if (is_control(n)) {
       step.kind = StepKind::control;
       for (const GraphPtr& body : n.attrs.graphs())
-        step.bodies.push_back(Plan::make(*body, plan_.backend, rows_, plan_.device, options_, bound_));
+        step.bodies.push_back(
+            Plan::make(*body, plan_.backend, rows_, plan_.device, options_, bound_));
     } else if (step.row) {
       if (step.row->prepare) step.prepared = step.row->prepare(g_, n, plan_.device.get());
     } else {

@@ -6,9 +6,7 @@
 namespace lamella::cpu {
 namespace {
 
-MatmulKernel encoded(const quant::Format& w) {
-  return generic_kernel<Avx2>(w);
-}
+MatmulKernel encoded(const quant::Format& w) { return generic_kernel<Avx2>(w); }
 
 }  // namespace
 

@@ -6,9 +6,7 @@
 namespace lamella::cpu {
 namespace {
 
-MatmulKernel encoded(const quant::Format& w) {
-  return generic_kernel<Scalar>(w);
-}
+MatmulKernel encoded(const quant::Format& w) { return generic_kernel<Scalar>(w); }
 
 }  // namespace
 
