@@ -114,9 +114,14 @@ size_t tensor_bytes(DType dtype, std::span<const int64_t> shape) {
   int64_t n = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     CHECK_USER(shape[i] >= 0, "tensor: negative size; got ", shape[i], " at axis ", i);
-    const int64_t d = format && i + 1 == shape.size() ? format->blocks(shape[i]) : shape[i];
-    CHECK_USER(!__builtin_mul_overflow(n, d, &n), "tensor: too many elements for 64 bits");
+    int64_t d = shape[i];
+    if (format && i + 1 == shape.size()) d = d / format->block + (d % format->block != 0);
+    // The other sizes must fit beside a 0 too: strides are their products.
+    CHECK_USER(!__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n),
+               "tensor: too many elements for 64 bits");
   }
+  for (int64_t d : shape)
+    if (d == 0) n = 0;
   int64_t bytes = 0;
   if (format) {
     if (format->n_planes == 1) {

@@ -85,6 +85,29 @@ std::string Type::text() const {
   return "";
 }
 
+void Type::check() const {
+  if (!is_tensor()) {
+    CHECK_USER(element, "type: a sequence, optional or map of nothing");
+    return element->check();
+  }
+  CHECK_USER(!dtype.is_none(), "type: no element type; got ", text());
+  CHECK_USER(!dtype.is_block() || rank() >= 1, "type: ", dtype.name(), " needs an axis; got ",
+             text());
+  for (Dim d : shape) CHECK_USER(d.range().high >= 0, "type: a size below 0; got ", text());
+  const auto n = static_cast<int64_t>(rank());
+  if (layout.kind == Layout::Kind::permuted) {
+    std::vector<int64_t> axes = layout.order;
+    std::sort(axes.begin(), axes.end());
+    bool is_permutation = axes.size() == rank();
+    for (size_t i = 0; is_permutation && i < axes.size(); ++i)
+      is_permutation = axes[i] == static_cast<int64_t>(i);
+    CHECK_USER(is_permutation, "type: the layout does not name each axis once; got ", text());
+  }
+  if (layout.kind == Layout::Kind::blocked)
+    CHECK_USER(layout.axis >= 0 && layout.axis < n && layout.block > 0,
+               "type: a layout of blocks along no axis or of no size; got ", text());
+}
+
 bool Type::operator==(const Type& other) const {
   if (kind != other.kind || dtype != other.dtype || shape != other.shape || layout != other.layout)
     return false;

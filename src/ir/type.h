@@ -68,6 +68,9 @@ struct Type {
   // strings.
   Dim bytes() const;
   std::string text() const;  // "f32[tokens, 64]"
+  // UserError where no value can have this type: no element type, a size below 0, a layout of other
+  // axes.
+  void check() const;
   bool operator==(const Type& other) const;
 };
 
