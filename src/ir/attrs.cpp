@@ -125,6 +125,8 @@ bool AttrBox::same(const AttrBox& other, bool by_content) const {
   });
 }
 
+bool same_value(const FieldPtr& a, const FieldPtr& b) { return std::visit(FieldEqual{true}, a, b); }
+
 void add_symbols(const Type& type, SymbolsUsed& used) {
   for (Dim d : type.shape) used.add(d);
   if (type.element) add_symbols(*type.element, used);

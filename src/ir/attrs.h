@@ -123,6 +123,10 @@ class AttrBox {
   std::shared_ptr<const void> data_;
 };
 
+// Are two fields of one kind equal? Floats by their bits, tensors and sub-graphs by content, sizes
+// of different tables by their text.
+bool same_value(const FieldPtr& a, const FieldPtr& b);
+
 // The symbols that a type or an attribute depends on, those inside sub-graphs too.
 void add_symbols(const Type& type, SymbolsUsed& used);
 void add_symbols(const AttrBox& attrs, SymbolsUsed& used);
