@@ -122,16 +122,7 @@ std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrB
   TypeCx cx(*this, index, op, inputs);
   cx.wants_saved_ = save && op.saved.size > 0;
   cx.fresh_given_ = fresh;
-  try {
-    check_arity(op, inputs);
-    op.type(cx, attrs.data());
-  } catch (const UserError& e) {
-    if (!origin_ || origin_->empty()) throw;
-    throw UserError(str(e.what(), " (at ", *origin_, ")"));
-  }
-  CHECK_INTERNAL(op.outputs.variadic || cx.outputs.size() == op.outputs.size + cx.n_saved,
-                 op.info.name, ": the shape rule gave ", cx.outputs.size(), " outputs; want '",
-                 op.info.outputs, "'");
+  run_type_rule(cx, attrs, origin_.get());
   for (const Value& v : inputs) node.inputs.push_back(v.id);
   node.attrs = std::move(attrs);
   node.outputs = std::move(cx.outputs);
@@ -147,6 +138,33 @@ std::vector<Value> Graph::add(const Op& op, std::span<const Value> inputs, AttrB
   std::vector<Value> out;
   for (uint32_t i = 0; i < nodes_.back().outputs.size(); ++i) out.push_back({this, {index, i}});
   return out;
+}
+
+void Graph::run_type_rule(TypeCx& cx, const AttrBox& attrs, const std::string* origin) {
+  const Op& op = cx.op_;
+  try {
+    check_arity(op, cx.inputs_);
+    op.type(cx, attrs.data());
+  } catch (const UserError& e) {
+    if (!origin || origin->empty()) throw;
+    throw UserError(str(e.what(), " (at ", *origin, ")"));
+  }
+  CHECK_INTERNAL(op.outputs.variadic || cx.outputs.size() == op.outputs.size + cx.n_saved,
+                 op.info.name, ": the shape rule gave ", cx.outputs.size(), " outputs; want '",
+                 op.info.outputs, "'");
+}
+
+std::vector<Type> Graph::derive(uint32_t node) const {
+  const Node& n = nodes_[node];
+  // A rule reads the graph; the node's own symbols are given back, so that it makes none.
+  Graph& self = const_cast<Graph&>(*this);
+  std::vector<Value> inputs;
+  for (ValueId id : n.inputs) inputs.push_back(self.value(id));
+  TypeCx cx(self, node, *n.op, inputs);
+  cx.wants_saved_ = n.n_saved > 0;
+  cx.fresh_given_ = n.fresh;
+  run_type_rule(cx, n.attrs, n.origin.get());
+  return std::move(cx.outputs);
 }
 
 std::vector<std::shared_ptr<const ShapeValue>> Graph::shape_values(const Node& node) const {
@@ -230,8 +248,14 @@ void add_symbols(const Graph& graph, SymbolsUsed& used) {
 
 // --- structural ops
 
-void Input::type(TypeCx& cx, const Attrs& a) { cx.out(a.type); }
-void Parameter::type(TypeCx& cx, const Attrs& a) { cx.out(a.type); }
+void Input::type(TypeCx& cx, const Attrs& a) {
+  a.type.check();
+  cx.out(a.type);
+}
+void Parameter::type(TypeCx& cx, const Attrs& a) {
+  a.type.check();
+  cx.out(a.type);
+}
 
 void Constant::type(TypeCx& cx, const Attrs& a) {
   cx.check(!a.value.empty_handle(), "has no tensor");

@@ -134,6 +134,9 @@ class Graph {
   const std::vector<StateSlot>& states() const { return states_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
   const std::shared_ptr<DimTable>& dims() const { return dims_; }
+  // The types that a node's shape rule gives now: a bug in a pass shows as a difference from what
+  // is stored.
+  std::vector<Type> derive(uint32_t node) const;
   // Name of an input or parameter node.
   const std::string& input_name(ValueId id) const;
   // "softmax %12 (blk.3.attn)": how messages name a node.
@@ -146,6 +149,8 @@ class Graph {
   friend class TypeCx;
   friend class GraphRewriter;
   ValueId append_structural(const Op& op, AttrBox attrs);
+  // Checks arity and runs the op's shape rule. Throws UserError naming op and origin.
+  static void run_type_rule(TypeCx& cx, const AttrBox& attrs, const std::string* origin);
   // What the node's rule for shape values gives; null where it gives none.
   std::vector<std::shared_ptr<const ShapeValue>> shape_values(const Node& node) const;
   // Notes that `index` is where the input, parameter, state or output (by its letter) of that name

@@ -31,6 +31,8 @@ enum Trait : uint32_t {
   kCommutative = 16,  // of its first two inputs
   kNoGrad = 32,       // gradient is none by definition (comparisons, indices)
   kRandom = 64,       // a function of its key input, but not sampled against literal values
+  kTakesEncoded =
+      128,  // takes encoded operands as they are: decoding one in front of it is refused
 };
 
 struct Info {

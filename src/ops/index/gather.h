@@ -15,7 +15,8 @@ struct Gather {
                                  "indices take the place of that axis. Negative "
                                  "indices count from the end; others outside are an error. x may "
                                  "be encoded along another axis: y is then "
-                                 "f32, the decoded values."};
+                                 "f32, the decoded values.",
+                             .traits = kTakesEncoded};
   struct Attrs {
     int64_t axis = 0;
     bool operator==(const Attrs&) const = default;

@@ -15,7 +15,8 @@ struct GatedMlpUp {
           "activation(matmul(x, w_gate)) * matmul(x, w_up): the first half of a gated MLP (SwiGLU "
           "with silu, GeGLU with gelu).",
       .ulps = 16,
-      .ulps_per_length = 1};
+      .ulps_per_length = 1,
+      .traits = kTakesEncoded};
   struct Attrs {
     Activation activation = Activation::silu;
     bool transpose_w = true;

@@ -16,7 +16,8 @@ struct Linear {
           "activation(matmul(x, w) + bias) + residual: a matrix product with its epilogue. bias is "
           "[n]; residual has the shape of y.",
       .ulps = 8,
-      .ulps_per_length = 0.5};
+      .ulps_per_length = 0.5,
+      .traits = kTakesEncoded};
   struct Attrs {
     Activation activation = Activation::none;
     bool transpose_w = true;

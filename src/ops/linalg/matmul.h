@@ -24,7 +24,8 @@ struct Matmul {
           "The "
           "type of y is that of x, f32 where x is encoded.",
       .ulps = 2,
-      .ulps_per_length = 0.5};
+      .ulps_per_length = 0.5,
+      .traits = kTakesEncoded};
   struct Attrs {
     bool transpose_w = true;
     Compute compute = Compute::exact;

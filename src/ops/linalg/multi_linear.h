@@ -14,7 +14,8 @@ struct MultiLinear {
           "second "
           "half of the inputs after x are the biases, in the order of the weights.",
       .ulps = 8,
-      .ulps_per_length = 0.5};
+      .ulps_per_length = 0.5,
+      .traits = kTakesEncoded};
   struct Attrs {
     bool has_biases = false;
     bool transpose_w = true;
