@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "lamella/kernels/cpu/gemm_impl.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
@@ -100,31 +101,66 @@ void bulk_exact(const BulkArgs& a) {
   }
 }
 
-template <class U, int kRows>
+// How a span of weights is read: from memory in its own type, or decoded to f32 first.
+struct InPlaceF32 {
+  static constexpr int64_t kBytes = 4;
+  template <class U>
+  static typename U::F load(const uint8_t* at) {
+    return U::load(reinterpret_cast<const float*>(at));
+  }
+};
+struct InPlaceF16 {
+  static constexpr int64_t kBytes = 2;
+  template <class U>
+  static typename U::F load(const uint8_t* at) {
+    return U::load_f16(at);
+  }
+};
+struct InPlaceBf16 {
+  static constexpr int64_t kBytes = 2;
+  template <class U>
+  static typename U::F load(const uint8_t* at) {
+    return U::load_bf16(at);
+  }
+};
+struct Decoded : InPlaceF32 {};
+
+template <class U, class Read, int kRows>
+LAMELLA_INLINE inline void add_span_exact(const uint8_t* w, const float* x, int64_t x_stride,
+                                          typename U::F (&sum)[kRows][4]) {
+  for (int i = 0; i < kSpan; i += 4 * U::kLanes) {
+    each<4>([&](auto v) LAMELLA_INLINE {
+      const int64_t at = i + v * U::kLanes;
+      const auto factor = Read::template load<U>(w + at * Read::kBytes);
+      each<kRows>([&](auto r) LAMELLA_INLINE {
+        sum[r][v] = U::fma(factor, U::load(x + r * x_stride + at), sum[r][v]);
+      });
+    });
+  }
+}
+
+template <class U, class Read, int kRows>
 [[gnu::noinline]] void decode_few_exact(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
-  const DecodeX& x = *a.x;
-  alignas(64) float w[kSpan];
+  const int64_t x_stride = a.x->n_spans * kSpan;
+  alignas(64) float decoded[kSpan];
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][4];
     each<kRows>([&](auto r) LAMELLA_INLINE {
       each<4>([&](auto v) LAMELLA_INLINE { sum[r][v] = U::zero(); });
     });
-    for (int64_t span = 0; span < x.n_spans; ++span) {
-      const int64_t left = a.w->k - span * kSpan;
-      const int64_t n = left < kSpan ? left : kSpan;
-      decode_values<U>(*a.w, a.row + row, span * kSpan, n, w);
-      clear_panel<U>(w + n, kSpan - n);
-      const float* values = x.values + (first * x.n_spans + span) * kSpan;
-      for (int i = 0; i < kSpan; i += 4 * U::kLanes) {
-        each<4>([&](auto v) LAMELLA_INLINE {
-          const F factor = U::load(w + i + v * U::kLanes);
-          each<kRows>([&](auto r) LAMELLA_INLINE {
-            const float* at = values + r * x.n_spans * kSpan + i + v * U::kLanes;
-            sum[r][v] = U::fma(factor, U::load(at), sum[r][v]);
-          });
-        });
+    const uint8_t* w = a.w->planes[0] + (a.row + row) * a.w->row_bytes[0];
+    const float* x = a.x->values + first * x_stride;
+    for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
+      const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
+      if (!std::is_same_v<Read, Decoded> && n == kSpan) {
+        add_span_exact<U, Read, kRows>(w + span * kSpan * Read::kBytes, x, x_stride, sum);
+        continue;
       }
+      decode_values<U>(*a.w, a.row + row, span * kSpan, n, decoded);
+      clear_panel<U>(decoded + n, kSpan - n);
+      add_span_exact<U, Decoded, kRows>(reinterpret_cast<const uint8_t*>(decoded), x, x_stride,
+                                        sum);
     }
     each<kRows>([&](auto r) LAMELLA_INLINE {
       const F total = U::add(U::add(sum[r][0], sum[r][1]), U::add(sum[r][2], sum[r][3]));
@@ -133,11 +169,20 @@ template <class U, int kRows>
   }
 }
 
+template <class U, class Read>
+void decode_exact_from(const DecodeArgs& a) {
+  int64_t first = 0;
+  for (; first + 4 <= a.m; first += 4) decode_few_exact<U, Read, 4>(a, first);
+  for (; first + 2 <= a.m; first += 2) decode_few_exact<U, Read, 2>(a, first);
+  if (first < a.m) decode_few_exact<U, Read, 1>(a, first);
+}
+
 template <class U>
 void decode_exact(const DecodeArgs& a) {
-  int64_t first = 0;
-  for (; first + 2 <= a.m; first += 2) decode_few_exact<U, 2>(a, first);
-  if (first < a.m) decode_few_exact<U, 1>(a, first);
+  if (a.w->format) return decode_exact_from<U, Decoded>(a);
+  if (a.w->element == Elem::f16) return decode_exact_from<U, InPlaceF16>(a);
+  if (a.w->element == Elem::bf16) return decode_exact_from<U, InPlaceBf16>(a);
+  return decode_exact_from<U, InPlaceF32>(a);
 }
 
 }  // namespace lamella::cpu

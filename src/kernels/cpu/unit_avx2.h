@@ -131,6 +131,13 @@ struct Avx2 {
     }
   }
 
+  static F load_f16(const uint8_t* at) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  static F load_bf16(const uint8_t* at) {
+    const __m128i eight = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(eight), 16));
+  }
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {

@@ -121,6 +121,13 @@ struct Avx512 {
     }
   }
 
+  static F load_f16(const uint8_t* at) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+  }
+  static F load_bf16(const uint8_t* at) {
+    const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+  }
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; i += 16) {
       const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);

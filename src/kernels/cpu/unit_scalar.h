@@ -138,6 +138,16 @@ struct Scalar {
     }
   }
 
+  static F load_f16(const uint8_t* at) {
+    F result;
+    widen_f16(at, 4, result.lane);
+    return result;
+  }
+  static F load_bf16(const uint8_t* at) {
+    F result;
+    widen_bf16(at, 4, result.lane);
+    return result;
+  }
   static void widen_f16(const uint8_t* at, int64_t n, float* out) {
     for (int64_t i = 0; i < n; ++i) {
       f16 value;
