@@ -2,7 +2,8 @@
 //
 // Counters are of the fastest iteration, as others may use the cores too; in percent: of what one
 // thread reaches in plain loops of int8 products, f32 products, and reads, times the threads.
-// THREADS=n runs on n threads (1). "cached": weights that fit the last-level cache.
+// THREADS=n runs on n threads (1), ISA=name on that instruction set. "cached": weights that fit the
+// last-level cache.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "lamella/base/error.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/limits_impl.h"
 #include "lamella/kernels/cpu/matmul.h"
 
@@ -27,11 +29,13 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-const LimitLoops& loops() {
-  return best_isa() == Isa::scalar ? kScalarLimits
-         : best_isa() == Isa::avx2 ? kAvx2Limits
-                                   : kAvx512Limits;
+// ISA=name, or the best.
+Isa isa() {
+  const char* wanted = std::getenv("ISA");
+  return parse_isa(wanted ? wanted : "").value_or(best_isa());
 }
+
+const LimitLoops& loops() { return by_isa(isa(), kScalarLimits, kAvx2Limits, kAvx512Limits); }
 
 // Of one thread.
 struct Machine {
@@ -92,12 +96,8 @@ void run(benchmark::State& state, const Case& c) {
   job.n = c.n;
   job.y = y.data();
   job.y_stride = c.n;
-  MatmulCall call{.isa = best_isa(),
-                  .phase = c.phase,
-                  .m = c.m,
-                  .k = c.k,
-                  .x = {.format = c.x},
-                  .jobs = {&job, 1}};
+  MatmulCall call{
+      .isa = isa(), .phase = c.phase, .m = c.m, .k = c.k, .x = {.format = c.x}, .jobs = {&job, 1}};
   call.x.row_stride = c.k;
   for (int p = 0; p < 3; ++p) {
     call.x.planes[p] = x_bytes.data() + (c.x ? quant::plane_offset(*c.x, p, c.m, c.k) : 0);
