@@ -56,6 +56,9 @@ class Frame {
   // Throws UserError (inputs, sizes, indices) or DeviceError; states are then as before.
   virtual void run(const RunArgs& args) = 0;
   virtual int64_t arena_bytes() const = 0;
+  // From now on, each run adds the seconds that its steps took to `seconds` (as many as report()
+  // has rows, in their order); null ends that. Back ends that have no steps leave it empty.
+  virtual void time_steps(std::vector<double>* seconds) { (void)seconds; }
 };
 
 // A graph compiled for a back end. Immutable, shared by threads.

@@ -98,6 +98,8 @@ struct Op {
   void (*value)(ValueCx&, const void* attrs) = nullptr;
   void (*samples)(Samples&) = nullptr;
   Dim (*flops)(const Graph&, const Node&) = nullptr;  // work; null: one a output element
+  // Bytes read and written; null: all of the inputs and outputs.
+  Dim (*bytes)(const Graph&, const Node&) = nullptr;
 
   constexpr bool has(Trait trait) const { return (info.traits & trait) != 0; }
   constexpr bool is_composite() const { return expand != nullptr; }
@@ -139,6 +141,7 @@ constexpr Op make_op() {
     op.value = [](ValueCx& cx, const void* a) { T::value(cx, *static_cast<const A*>(a)); };
   if constexpr (requires(Samples & s) { T::samples(s); }) op.samples = T::samples;
   if constexpr (requires(const Graph& g, const Node& n) { T::flops(g, n); }) op.flops = T::flops;
+  if constexpr (requires(const Graph& g, const Node& n) { T::bytes(g, n); }) op.bytes = T::bytes;
   return op;
 }
 

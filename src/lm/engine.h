@@ -67,6 +67,10 @@ class Engine {
   int64_t kv_bytes() const { return pool_.bytes(); }
   int64_t weight_bytes() const { return weights_->bytes(); }
   int64_t arena_bytes() const;
+  // See Frame::time_steps; `seconds` must outlive the steps.
+  void time_steps(Phase phase, std::vector<double>* seconds) {
+    executions_[static_cast<size_t>(phase)]->time_steps(seconds);
+  }
   const Program& program(Phase phase) const { return *programs_[static_cast<size_t>(phase)]; }
 
  private:

@@ -1,5 +1,5 @@
 // Bytes follow from the types. An op whose work is more than its elements says so by a `flops`
-// rule.
+// rule, one that does not read all of its inputs by a `bytes` rule.
 #include "lamella/ops/cost.h"
 
 #include "lamella/base/error.h"
@@ -16,18 +16,23 @@ Cost cost_of(const Graph& graph, uint32_t node, const DimBinding& binding) {
       return 0.0;  // sizes that only the data decide
     }
   };
-  for (ValueId id : n.inputs)
-    if (!id.absent() && !graph.type(id).dtype.is_string())
-      cost.bytes += number(graph.type(id).bytes());
-  for (const Type& t : n.outputs) {
-    if (t.dtype.is_string()) continue;
+  // An update in place reads its other inputs and writes as much.
+  const bool in_place = !n.op->info.updates.empty();
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const ValueId id = n.inputs[i];
+    if (id.absent() || graph.type(id).dtype.is_string()) continue;
+    const bool is_updated =
+        in_place && i < n.op->inputs.size && n.op->inputs.names[i] == n.op->info.updates;
+    if (!is_updated) cost.bytes += (in_place ? 2 : 1) * number(graph.type(id).bytes());
+  }
+  for (size_t o = 0; o < n.outputs.size(); ++o) {
+    const Type& t = n.outputs[o];
+    if (t.dtype.is_string() || (in_place && o == 0)) continue;
     cost.bytes += number(t.bytes());
     cost.flops += number(t.shape.numel());
   }
-  if (n.op->flops) {
-    const Dim d = n.op->flops(graph, n);
-    cost.flops = number(d);
-  }
+  if (n.op->flops) cost.flops = number(n.op->flops(graph, n));
+  if (n.op->bytes) cost.bytes = number(n.op->bytes(graph, n));
   return cost;
 }
 

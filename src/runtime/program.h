@@ -90,6 +90,8 @@ class Execution {
 
   const Program& program() const { return *program_; }
   int64_t arena_bytes() const { return frame_->arena_bytes(); }
+  // See Frame::time_steps.
+  void time_steps(std::vector<double>* seconds) { frame_->time_steps(seconds); }
 
  private:
   std::shared_ptr<const Program> program_;

@@ -17,6 +17,7 @@ class FrameState final : public Frame {
 
   void run(const RunArgs& args) override;
   int64_t arena_bytes() const override;
+  void time_steps(std::vector<double>* seconds) override { step_seconds_ = seconds; }
 
   // A run of a body under the symbols that surround it: inputs in order, fresh outputs.
   std::vector<Tensor> run_body(std::vector<Tensor> inputs, const DimBinding& outer);
@@ -47,6 +48,7 @@ class FrameState final : public Frame {
   void set_pointers();
   void run_steps(const RunArgs& args);
   void launch(uint32_t s);
+  void launch_timed(uint32_t s);
   void write_sizes(const Step& step);
   void run_reference(uint32_t s);
   void run_control_step(uint32_t s);
@@ -61,6 +63,7 @@ class FrameState final : public Frame {
   void set_step_operand_pointers(uint32_t s);
 
   std::shared_ptr<const Plan> plan_;
+  std::vector<double>* step_seconds_ = nullptr;
   DimBinding binding_, outer_;
   std::vector<int64_t> symbols_;
   std::vector<std::vector<int64_t>> bound_shapes_;  // of inputs and states, as last bound

@@ -1,5 +1,6 @@
 // The steps of a run: kernels, copies, sizes, fallbacks, control; outputs and states at the end.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "lamella/backends/planned/control.h"
@@ -44,12 +45,20 @@ void FrameState::run_steps(const RunArgs& args) {
   prepare_results(0);
   if (!pointers_valid_) set_pointers();
   for (uint32_t s = 0; s < p.steps.size(); ++s) {
-    launch(s);
+    step_seconds_ ? launch_timed(s) : launch(s);
     if (!p.steps[s].binds) continue;
     bind_segment(++segment);
     prepare_results(segment);
     set_pointers();
   }
+}
+
+void FrameState::launch_timed(uint32_t s) {
+  step_seconds_->resize(plan_->steps.size());
+  const auto start = std::chrono::steady_clock::now();
+  launch(s);
+  (*step_seconds_)[s] +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void FrameState::launch(uint32_t s) {

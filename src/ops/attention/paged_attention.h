@@ -50,6 +50,14 @@ struct PagedAttention {
     cx.out(cx.in(0).dtype, {q[0], q[1], v[3]});
   }
 
+  // One sequence whose queries are its last positions: on average they see half of each other.
+  static Dim flops(const Graph& g, const Node& n) {
+    const Shape &q = g.type(n.inputs[0]).shape, &k = g.type(n.inputs[1]).shape,
+                &v = g.type(n.inputs[2]).shape;
+    const Dim keys = dim_max(k[0] * k[1] - floordiv(q[0], 2), 1);
+    return q[0] * q[1] * keys * (k[3] + v[3]) * 2;
+  }
+
   // A formula over ops would need one node a sequence; this is the formula of `attention`, row by
   // row.
   static void eval(EvalCx& cx, const Attrs& a) {

@@ -33,6 +33,10 @@ struct Gather {
     y.dims.insert(y.dims.end(), x.begin() + axis + 1, x.end());
     cx.out(cx.in(0).dtype.is_block() ? kF32 : cx.in(0).dtype, std::move(y));
   }
+  // Of x, only what becomes y.
+  static Dim bytes(const Graph& g, const Node& n) {
+    return n.outputs[0].bytes() * 2 + g.type(n.inputs[1]).bytes();
+  }
   static void eval(EvalCx& cx, const Attrs& a) {
     const RefTensor &x = cx.in(0), &indices = cx.in(1);
     const size_t axis =
