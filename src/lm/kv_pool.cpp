@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "lamella/base/error.h"
+#include "lamella/base/memory.h"
+#include "lamella/base/text.h"
 
 namespace lamella {
 namespace {
@@ -23,9 +25,30 @@ Tensor reserve(DType dtype, std::vector<int64_t> shape) {
   return Tensor(dtype, std::move(shape), std::move(storage));
 }
 
+// Pages are taken as they are written, so what does not fit would end the process much later.
+void check_room(const Graph& graph, int64_t n_pages) {
+  int64_t page_bytes = 0, positions = 1;
+  for (const StateSlot& s : graph.states()) {
+    const Type& type = graph.type(s.in);
+    std::vector<int64_t> shape{1};
+    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
+    page_bytes += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
+    positions = type.rank() > 1 ? type.shape.dims[1].value() : 1;
+  }
+  const int64_t free = available_memory_bytes();
+  if (page_bytes == 0 || n_pages <= free / page_bytes) return;
+  throw DeviceError(
+      str("kv: ", n_pages * positions, " positions need ",
+          human_bytes(static_cast<uint64_t>(n_pages) * static_cast<uint64_t>(page_bytes)),
+          " of KV cache; got ", human_bytes(static_cast<uint64_t>(free)),
+          " of free memory; want at most ", free / page_bytes * positions,
+          " positions; hint: a smaller --ctx"));
+}
+
 }  // namespace
 
 KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
+  check_room(graph, n_pages);
   for (const StateSlot& s : graph.states()) {
     const Type& type = graph.type(s.in);
     std::vector<int64_t> shape{n_pages};
