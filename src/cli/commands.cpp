@@ -1,0 +1,22 @@
+// The table of commands.
+#include "lamella/cli/command.h"
+
+namespace lamella::cli {
+namespace {
+
+constexpr CommandRow kCommands[] = {
+    {"run", "Answer a prompt with a language model", add_run},
+    {"inspect", "What a model file holds, and the memory it needs", add_inspect},
+    {"explain", "How a model runs here: per node the kernel, the reason, the cost", add_explain},
+    {"bench", "Measure a model's speed, or this machine's limits", add_bench},
+    {"tokenize", "Turn text to token ids", add_tokenize},
+    {"check", "Prove ops, kernels, formats and models against references", add_check},
+    {"ops", "The operators, generated from their own files", add_ops},
+    {"env", "The environment variables that are read", add_env},
+};
+
+}  // namespace
+
+std::span<const CommandRow> commands() { return kCommands; }
+
+}  // namespace lamella::cli

@@ -1,0 +1,37 @@
+// What `lamella explain` finds out of a model, to be printed as text or as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lamella/cli/step.h"
+#include "lamella/lm/language_model.h"
+
+namespace lamella::cli {
+
+// One step of the program.
+struct NodeStory {
+  NodeReport report;
+  std::vector<std::string> weights;     // parameters it reads
+  std::vector<std::string> stands_for;  // the ops of its formula, where fusing made it
+  Roofline roofline;
+  double seconds = 0;  // measured; 0 where the back end has no steps
+
+  double share() const { return seconds > 0 ? roofline.seconds / seconds : 0; }
+};
+
+struct PhaseStory {
+  Phase phase = Phase::bulk;
+  StepSizes sizes;
+  size_t n_source_nodes = 0;  // in the model's graph, without inputs, weights and constants
+  double seconds = 0;         // of a whole step, measured
+  std::vector<NodeStory> nodes;
+  std::vector<StageTime> stages;
+};
+
+// Runs both phases a few times with a watch on every step. `source` is the model's graph before
+// the passes; `prompt` tokens are the prefill.
+std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source, int64_t prompt,
+                                      const cpu::MachineLimits& limits);
+
+}  // namespace lamella::cli

