@@ -65,7 +65,7 @@ TEST(Gather, WidensNarrowRows) {
 TEST(Gather, NamesTheFirstIdOutOfRange) {
   ThreadPool pool(2);
   const std::vector<float> table(8, 1);
-  for (const auto& ids : {std::vector<int64_t>{0, 3, 4, -1}, std::vector<int64_t>{1, 2, -1, 9}}) {
+  for (const auto& ids : {std::vector<int64_t>{0, 3, 4, -1}, std::vector<int64_t>{1, -4, -5, 9}}) {
     std::vector<float> y(8, 5);
     GatherCall call{.table = {},
                     .n = 4,

@@ -9,7 +9,7 @@
 
 namespace lamella::cpu {
 
-// y[i] = table[ids[i]], rows of k.
+// y[i] = table[ids[i]], rows of k; ids from -n to -1 count from the end.
 struct GatherCall {
   Weights table;  // [n, k]
   int64_t n = 0, k = 0;
