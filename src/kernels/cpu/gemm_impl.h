@@ -128,7 +128,7 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
   const int64_t left = a.w->k - span * kSpan;
   t.n_folds = left < kSpan ? static_cast<int>(ceil_div(left, fold)) : x.n_folds;
   t.fold_steps = fold / 4;
-  t.fold_parts = Unpack::kPairs ? 1 : fold / 16;
+  t.fold_parts = fold / (Unpack::kPairs ? 32 : 16);
   t.fold_shift = x.n_folds > x.n_scales ? __builtin_ctz(x.n_folds / x.n_scales) : 0;
   t.ldc = a.ldc;
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {

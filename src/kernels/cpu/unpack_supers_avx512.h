@@ -1,0 +1,179 @@
+// Formats with blocks of 256 weights on AVX-512; see unpack_avx512.h.
+#pragma once
+
+#include "lamella/kernels/cpu/unpack_avx512.h"
+#include "lamella/quant/iq4_nl.h"
+
+namespace lamella::cpu {
+namespace {
+
+// One f16 in every lane.
+inline __m512 f16_at(const Whole& bytes, int offset) {
+  const int bits = bytes.number<uint16_t>(offset);
+  return _mm512_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+}
+// The f16 at `offset` in the lower half, the one behind it in the upper.
+inline __m512 two_f16_at(const Whole& bytes, int offset) {
+  const __m512 both = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(bytes.word(offset))));
+  return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1),
+                               both);
+}
+inline __m512 whole_u8(__m128i bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)); }
+inline __m512 whole_i8(__m128i bytes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)); }
+
+// 32 bytes in both halves.
+inline __m512i twice32(const Whole& bytes, int offset) {
+  return _mm512_broadcast_i64x4(
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes.at + offset)));
+}
+inline __m512i bytes_of_halves(int low, int high) {
+  return _mm512_inserti64x4(_mm512_set1_epi8(static_cast<char>(low)),
+                            _mm256_set1_epi8(static_cast<char>(high)), 1);
+}
+inline __m512i words_of_halves(int low, int high) {
+  return _mm512_inserti64x4(_mm512_set1_epi16(static_cast<int16_t>(low)),
+                            _mm256_set1_epi16(static_cast<int16_t>(high)), 1);
+}
+// Codes plus `bit` where bits & mask.
+inline __m512i add_where(__m512i codes, __m512i bits, __m512i mask, int bit) {
+  return _mm512_mask_add_epi8(codes, _mm512_test_epi8_mask(bits, mask), codes,
+                              _mm512_set1_epi8(static_cast<char>(bit)));
+}
+
+// The 12 bytes of eight 6-bit (scale, minimum): scales in bytes 0 to 7, minimums behind them.
+inline __m128i k_scales(const Whole& bytes, int offset) {
+  // Words a, b, c of 4 bytes: scales a & 63 and c & 15 | a >> 6 << 4, minimums b & 63 and
+  // c >> 4 & 15 | b >> 6 << 4. (Reads 4 bytes of codes behind them too.)
+  const __m128i abc = bytes.load16(offset);
+  const __m128i low = _mm_and_si128(
+      _mm_srlv_epi32(_mm_shuffle_epi32(abc, _MM_SHUFFLE(2, 1, 2, 0)), _mm_setr_epi32(0, 0, 0, 4)),
+      _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+  const __m128i high = _mm_srli_epi32(_mm_shuffle_epi32(abc, _MM_SHUFFLE(1, 1, 0, 0)), 2);
+  // low | (high & top)
+  return _mm_ternarylogic_epi32(low, high, _mm_setr_epi32(0, 0x30303030, 0, 0x30303030), 0xf8);
+}
+
+struct Q4_K : By32 {
+  static constexpr std::string_view kName = "q4_k";
+  static constexpr int kBlock = 256, kBlockBytes = 144;
+  static constexpr bool kMins = true;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m512i first = bytes.load(16), second = bytes.load(80);
+    codes = {{low_halves(first), high_halves(first), low_halves(second), high_halves(second)}};
+    scales = _mm512_mul_ps(whole_u8(k_scales(bytes, 4)), two_f16_at(bytes, 0));
+  }
+};
+
+struct Q5_K : By32 {
+  static constexpr std::string_view kName = "q5_k";
+  static constexpr int kBlock = 256, kBlockBytes = 176;
+  static constexpr bool kMins = true;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m512i first = bytes.load(48), second = bytes.load(112), fifth = twice32(bytes, 16);
+    codes = {{add_where(low_halves(first), fifth, bytes_of_halves(1, 4), 16),
+              add_where(high_halves(first), fifth, bytes_of_halves(2, 8), 16),
+              add_where(low_halves(second), fifth, bytes_of_halves(16, 64), 16),
+              add_where(high_halves(second), fifth, bytes_of_halves(32, 128), 16)}};
+    scales = _mm512_mul_ps(whole_u8(k_scales(bytes, 4)), two_f16_at(bytes, 0));
+  }
+};
+
+struct Q6_K : Natural {
+  static constexpr std::string_view kName = "q6_k";
+  static constexpr int kBlock = 256, kBlockBytes = 210, kOffset = 32;
+  static constexpr bool kPairs = false;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m512i left = words_of_halves(4, 2), right = words_of_halves(0, 2);
+    const __m512i top = _mm512_set1_epi8(0x30);
+    each<2>([&](auto half) LAMELLA_INLINE {
+      const __m512i low = bytes.load(64 * half), high = twice32(bytes, 128 + 32 * half);
+      // low | (high & top)
+      codes.v[2 * half] =
+          _mm512_ternarylogic_epi64(low_halves(low), _mm512_sllv_epi16(high, left), top, 0xf8);
+      codes.v[2 * half + 1] =
+          _mm512_ternarylogic_epi64(high_halves(low), _mm512_srlv_epi16(high, right), top, 0xf8);
+    });
+    scales = _mm512_mul_ps(whole_i8(bytes.load16(192)), f16_at(bytes, 208));
+  }
+};
+
+// Four fields of 2 bits a byte, 32 bytes for each 128 codes.
+inline Codes two_bit_codes(__m512i packed) {
+  const __m512i mask = _mm512_set1_epi8(3);
+  return {{_mm512_and_si512(packed, mask), _mm512_and_si512(_mm512_srli_epi16(packed, 2), mask),
+           _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask),
+           _mm512_and_si512(_mm512_srli_epi16(packed, 6), mask)}};
+}
+
+struct Q2_K : ByHalf {
+  static constexpr std::string_view kName = "q2_k";
+  static constexpr int kBlock = 256, kBlockBytes = 84;
+  static constexpr bool kMins = true, kPairs = false;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512& mins) {
+    codes = two_bit_codes(bytes.load(16));
+    const __m128i packed = bytes.load16(0), mask = _mm_set1_epi8(15);
+    scales = _mm512_mul_ps(whole_u8(_mm_and_si128(packed, mask)), f16_at(bytes, 80));
+    mins =
+        _mm512_mul_ps(whole_u8(_mm_and_si128(_mm_srli_epi16(packed, 4), mask)), f16_at(bytes, 82));
+  }
+};
+
+struct Q3_K : ByHalf {
+  static constexpr std::string_view kName = "q3_k";
+  static constexpr int kBlock = 256, kBlockBytes = 110, kOffset = 4;
+  static constexpr bool kPairs = false;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m512i high = twice32(bytes, 0);
+    const Codes low = two_bit_codes(bytes.load(32));
+    each<4>([&](auto i) LAMELLA_INLINE {
+      codes.v[i] = add_where(low.v[i], high, bytes_of_halves(1 << i, 16 << i), 4);
+    });
+    // Low halves of 8 bytes, their high halves; two bits of 4 bytes each on top.
+    const uint64_t packed = bytes.long_word(96);
+    const __m128i four = _mm_and_si128(
+        _mm_set_epi64x(static_cast<int64_t>(packed >> 4), static_cast<int64_t>(packed)),
+        _mm_set1_epi8(15));
+    const __m128i two =
+        _mm_and_si128(_mm_srlv_epi32(_mm_set1_epi32(bytes.word(104)), _mm_setr_epi32(0, 2, 4, 6)),
+                      _mm_set1_epi8(3));
+    const __m128i sc = _mm_or_si128(four, _mm_slli_epi16(two, 4));
+    scales = _mm512_mul_ps(whole_i8(_mm_sub_epi8(sc, _mm_set1_epi8(32))), f16_at(bytes, 108));
+  }
+};
+
+struct TQ2_0 : ByHalf {
+  static constexpr std::string_view kName = "tq2_0";
+  static constexpr int kBlock = 256, kBlockBytes = 66, kOffset = 1;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    codes = two_bit_codes(bytes.load(0));
+    scales = f16_at(bytes, 64);
+  }
+};
+
+struct IQ4_XS : By16 {
+  static constexpr std::string_view kName = "iq4_xs";
+  static constexpr int kBlock = 256, kBlockBytes = 136, kOffset = 127, kChain = 2;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(quant::kIq4Values));
+    const __m512i table = _mm512_broadcast_i32x4(_mm_add_epi8(values, _mm_set1_epi8(kOffset)));
+    each<2>([&](auto i) LAMELLA_INLINE {
+      const __m512i packed = bytes.load(8 + 64 * i);
+      codes.v[2 * i] = _mm512_shuffle_epi8(table, low_halves(packed));
+      codes.v[2 * i + 1] = _mm512_shuffle_epi8(table, high_halves(packed));
+    });
+    const uint64_t low = _pdep_u64(static_cast<uint32_t>(bytes.word(4)), 0x0f0f0f0f0f0f0f0f);
+    const uint64_t high = _pdep_u64(bytes.number<uint16_t>(2), 0x3030303030303030);
+    const __m128i sc = _mm_cvtsi64_si128(static_cast<int64_t>(low | high));
+    scales = _mm512_mul_ps(whole_i8(_mm_sub_epi8(sc, _mm_set1_epi8(32))), f16_at(bytes, 0));
+  }
+};
+
+}  // namespace
+}  // namespace lamella::cpu
