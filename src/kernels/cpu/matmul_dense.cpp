@@ -18,8 +18,8 @@ constexpr int64_t kRows = 192, kColumns = 64;  // of a tile of y
 // What elements T are in panels and sums.
 template <class T>
 struct Arithmetic {
-  using Panel =
-      std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  using Panel = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                            std::type_identity<T>>::type;
 };
 template <>
 struct Arithmetic<f16> {
