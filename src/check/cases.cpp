@@ -85,6 +85,9 @@ Tensor literal(DType dtype, const In& in) {
   return r.to_tensor();
 }
 
+// Literal values of integers: sizes and positions, mostly.
+bool is_known_literal(const In& in, DType type) { return !in.values.empty() && type.is_int() && !in.dtype.is_none(); }
+
 Tensor draw_input(DType dtype, const In& in, std::mt19937_64& rng) {
   if (!in.values.empty()) return literal(dtype, in);
   if (dtype.is_block()) {
@@ -116,7 +119,11 @@ Graph graph_of_case(const Op& op, const Sample& sample, DType dtype, InputLayout
     Shape shape;
     for (int64_t d : in.shape) shape.dims.push_back(d);
     const std::string name = "x" + std::to_string(i);
-    if (layout == InputLayout::dense || type.is_block() || shape.rank() < 2) {
+    if (layout == InputLayout::known && is_known_literal(in, type)) {
+      inputs.push_back(g.constant(literal(type, in)));
+      continue;
+    }
+    if (layout != InputLayout::strided || type.is_block() || shape.rank() < 2) {
       inputs.push_back(g.input(name, Type(type, shape)));
       continue;
     }

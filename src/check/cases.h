@@ -24,6 +24,7 @@ struct Case {
 enum class InputLayout {
   dense,
   strided,  // stored with their axes reversed, and transposed back in the graph
+  known,    // literal integers are constants, so that sizes and positions are known at compile time
 };
 
 // The graph of the case: inputs "x<i>", outputs "y<i>". UserError as the op's shape rule throws it.

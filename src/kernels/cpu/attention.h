@@ -1,7 +1,7 @@
 // Scaled dot-product attention over paged or dense keys and values, in f32.
 //
-// A query at absolute position p sees the keys [lo, hi): hi = p + 1 when causal, else all; lo =
-// p + 1 - window where there is a window, else 0. Score = soft_cap(q . k * scale) + bias, masked
+// A query at absolute position p sees the keys [lo, hi): hi = p + 1 when causal, else p +
+// window or all; lo = p + 1 - window where there is a window, else 0. Score = soft_cap(q . k * scale) + bias, masked
 // keys aside; y = sum of softmax(score) * v. A query that sees no key gives 0. Where sinks are
 // given, exp(sink[head]) is added to the softmax's sum.
 //

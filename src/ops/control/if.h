@@ -15,6 +15,7 @@ struct If {
                                  "else_graph; only that one runs. Both take the "
                                  "captures and give as many results of the same element types and "
                                  "ranks; sizes may differ.",
+                             .ulps = 8,  // of a body's own ops
                              .host = "condition"};
   struct Attrs {
     GraphPtr then_graph = {};

@@ -22,6 +22,7 @@ struct Loop {
                                  "then each stacked output along a new first axis, one entry an "
                                  "iteration. A carried size that changes is a "
                                  "symbol of its own in body.",
+                             .ulps = 8,  // of a body's own ops
                              .host = "trip_count, condition"};
   struct Attrs {
     GraphPtr body = {};

@@ -15,7 +15,8 @@ struct Scan {
                                  "captures. body(carried..., entries..., "
                                  "captures...) gives carried..., stacked...; the results are the "
                                  "last carried values, then each stacked output "
-                                 "along a new first axis, at the position of its entry."};
+                                 "along a new first axis, at the position of its entry.",
+                             .ulps = 8};
   struct Attrs {
     GraphPtr body = {};
     int64_t n_carried = 0;

@@ -37,7 +37,8 @@ struct Rope {
           "llama3: with t = original_context b / (2 pi) turns, f = (1 - s) b / factor + s b with "
           "s = clamp((t - low_freq) / (high_freq - low_freq), 0, 1). m = attn_factor, for yarn "
           "with ext_factor != 0 times 1 + 0.1 ln factor.",
-      .ulps = 8};
+      .ulps = 8,
+      .traits = kRowScale};
   struct Attrs {
     int64_t n_rot = 0;
     RopePairing pairing = RopePairing::neighbours;
