@@ -86,7 +86,9 @@ Tensor literal(DType dtype, const In& in) {
 }
 
 // Literal values of integers: sizes and positions, mostly.
-bool is_known_literal(const In& in, DType type) { return !in.values.empty() && type.is_int() && !in.dtype.is_none(); }
+bool is_known_literal(const In& in, DType type) {
+  return !in.values.empty() && type.is_int() && !in.dtype.is_none();
+}
 
 Tensor draw_input(DType dtype, const In& in, std::mt19937_64& rng) {
   if (!in.values.empty()) return literal(dtype, in);

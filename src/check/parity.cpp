@@ -57,7 +57,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const int64_t k = a.shape().back(), n_rows = k == 0 ? 0 : a.numel() / k;
   for (int p = 0; p < f->n_planes; ++p) {
     const int64_t at = quant::plane_offset(*f, p, n_rows, k);
-    const size_t bytes = static_cast<size_t>(n_rows * f->blocks(k) * f->planes[static_cast<size_t>(p)].block_bytes);
+    const size_t bytes =
+        static_cast<size_t>(n_rows * f->blocks(k) * f->planes[static_cast<size_t>(p)].block_bytes);
     if (bytes > 0 && std::memcmp(a.data() + at, b.data() + at, bytes) != 0) return false;
   }
   return true;
@@ -171,8 +172,7 @@ std::string run_guarded(const Executable& executable, const Case& c, const Expec
       continue;
     }
     for (size_t o = 0; o < n_out; ++o)
-      if (!same_bits(again[o], outputs[o]))
-        return "a second run gives other bits";
+      if (!same_bits(again[o], outputs[o])) return "a second run gives other bits";
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].guards_hold()) return str("wrote beside input ", i);
@@ -257,7 +257,9 @@ std::string check_case(const Case& c, InputLayout layout, const Backend& backend
   // What has become a constant of the graph is no input of it.
   for (size_t i = laid.inputs.size(); i-- > 0;) {
     const auto& ids = meaning.inputs();
-    const bool is_input = std::any_of(ids.begin(), ids.end(), [&](ValueId id) { return meaning.input_name(id) == laid.names[i]; });
+    const bool is_input = std::any_of(ids.begin(), ids.end(), [&](ValueId id) {
+      return meaning.input_name(id) == laid.names[i];
+    });
     if (is_input) continue;
     laid.inputs.erase(laid.inputs.begin() + static_cast<int64_t>(i));
     laid.names.erase(laid.names.begin() + static_cast<int64_t>(i));
@@ -281,8 +283,9 @@ std::vector<std::string> rows_to_force(const Backend& backend, const Op& op) {
 }
 
 bool has_known(const Sample& sample) {
-  return std::any_of(sample.inputs.begin(), sample.inputs.end(),
-                     [](const In& in) { return !in.values.empty() && !in.dtype.is_none() && in.dtype.is_int(); });
+  return std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const In& in) {
+    return !in.values.empty() && !in.dtype.is_none() && in.dtype.is_int();
+  });
 }
 
 void check_sample(const ParityOptions& options, const Op& op, size_t index, const Sample& sample,
@@ -293,9 +296,9 @@ void check_sample(const ParityOptions& options, const Op& op, size_t index, cons
       for (Phase phase : {Phase::bulk, Phase::decode})
         for (InputLayout layout : {InputLayout::dense, InputLayout::strided, InputLayout::known}) {
           if (layout == InputLayout::known && !has_known(sample)) continue;
-          const std::string name = str(c.label, row.empty() ? "" : ", " + row, " on ", subject.name,
-                                       phase == Phase::bulk ? "" : ", decode",
-                                       kLayoutNames[static_cast<int>(layout)]);
+          const std::string name =
+              str(c.label, row.empty() ? "" : ", " + row, " on ", subject.name,
+                  phase == Phase::bulk ? "" : ", decode", kLayoutNames[static_cast<int>(layout)]);
           const CompileOptions how{
               .phase = phase, .exact = true, .allow_fallback = false, .force_row = row};
           try {

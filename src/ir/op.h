@@ -33,7 +33,8 @@ enum Trait : uint32_t {
   kRandom = 64,       // a function of its key input, but not sampled against literal values
   kTakesEncoded =
       128,  // takes encoded operands as they are: decoding one in front of it is refused
-  kRowScale = 256,    // its error is relative to the largest value of a row (rotations: to a pair's length)
+  kRowScale =
+      256,  // its error is relative to the largest value of a row (rotations: to a pair's length)
 };
 
 struct Info {

@@ -17,8 +17,8 @@ struct TinyLlama {
   std::string chat_template =
       "{% for m in messages %}<|im_start|>{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}"
       "{% if add_generation_prompt %}<|im_start|>assistant: {% endif %}";
-  std::string left_out = {};        // a tensor that is missing
-  std::string misshapen = {};       // a tensor with one row less than it should have
+  std::string left_out = {};   // a tensor that is missing
+  std::string misshapen = {};  // a tensor with one row less than it should have
   uint32_t type_of_norms = 0;  // f32
   bool has_tokenizer = true;
 

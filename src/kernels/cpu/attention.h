@@ -1,9 +1,9 @@
 // Scaled dot-product attention over paged or dense keys and values, in f32.
 //
 // A query at absolute position p sees the keys [lo, hi): hi = p + 1 when causal, else p +
-// window or all; lo = p + 1 - window where there is a window, else 0. Score = soft_cap(q . k * scale) + bias, masked
-// keys aside; y = sum of softmax(score) * v. A query that sees no key gives 0. Where sinks are
-// given, exp(sink[head]) is added to the softmax's sum.
+// window or all; lo = p + 1 - window where there is a window, else 0. Score = soft_cap(q . k *
+// scale) + bias, masked keys aside; y = sum of softmax(score) * v. A query that sees no key gives
+// 0. Where sinks are given, exp(sink[head]) is added to the softmax's sum.
 //
 // Keys are taken in tiles whose borders lie at fixed absolute positions, and each query has its own
 // accumulators: its bits depend on its position, its keys, the phase and the instruction set, not

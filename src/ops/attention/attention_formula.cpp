@@ -118,7 +118,9 @@ void Attention::samples(Samples& s) {
   add({In{.shape = {0, 2, 3, 4}}, In{.shape = {0, 1, 3, 4}}, In{.shape = {0, 1, 3, 4}}}, {});
   add({In{.shape = {2, 2, 3, 4}}, In{.shape = {2, 1, 0, 4}}, In{.shape = {2, 1, 0, 4}}}, {});
   // Gradients of narrow keys and values are rounded to their types: differences do not see that.
-  s.add({q, In{.shape = {2, 2, 5, 6}, .dtype = kF16}, In{.shape = {2, 2, 5, 7}, .dtype = kBF16}}, Attrs{}).grad = false;
+  s.add({q, In{.shape = {2, 2, 5, 6}, .dtype = kF16}, In{.shape = {2, 2, 5, 7}, .dtype = kBF16}},
+        Attrs{})
+      .grad = false;
   s.add({q, k, v}, Attrs{.compute = Compute::bf16}).grad = false;
   // golden:begin
   // golden:end

@@ -115,7 +115,8 @@ struct Matmul {
     s.add({In{.shape = {2, 3, 5}}, In{.shape = {4, 5}}}, Attrs{}).length = 5;
     s.add({In{.shape = {3, 7}}, In{.shape = {7, 64}, .dtype = q4}}, Attrs{.transpose_w = false})
         .length = 7;
-    Sample& rounded = s.add({In{.shape = {3, 40}}, In{.shape = {2, 5, 40}}}, Attrs{.compute = Compute::bf16});
+    Sample& rounded =
+        s.add({In{.shape = {3, 40}}, In{.shape = {2, 5, 40}}}, Attrs{.compute = Compute::bf16});
     rounded.length = 40;
     rounded.grad = false;  // differences see the steps of the rounding
     // golden:begin
