@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "lamella/ops/math/log.h"
 #include "lamella/ops/nn/softmax.h"
 
@@ -31,6 +33,20 @@ struct LogSoftmax {
   static void samples(Samples& s) {
     add_softmax_samples(s);
     // golden:begin
+    // clang-format off
+    const std::string numpy = "NumPy 2.2.6, tools/golden/op_samples.py";
+    s.expect(numpy, {In{.shape = {2, 4, 3}, .dtype = kF32, .values = {7.5, 4, -0.5, -4.5, 2, -1.5,
+      2, -7, -5, 4, -7, 3, -1.5, -8, 4.5, 3.5, 5, 6.5, 4, 5.5, -6.5, 7, 7, 3}}}, Attrs{.axis = 1},
+      {Expect{{2, 4, 3}, {-0.0337154901, -0.126957432, -3.54079816, -12.0337155, -2.12695743,
+      -4.54079816, -5.53371549, -11.1269574, -8.04079816, -3.53371549, -11.1269574, -0.0407981631,
+      -8.57713503, -15.3063559, -2.15318015, -3.57713503, -2.30635594, -0.153180146, -3.07713503,
+      -1.80635594, -13.1531801, -0.0771350261, -0.306355937, -3.65318015}}});
+    s.expect(numpy, {In{.shape = {4, 5}, .dtype = kF32, .values = {3.75, 3, -INFINITY, 4.875, 0.375,
+      -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -6, -0.75, -6, -3, INFINITY, NAN, -3,
+      5.625, -3.75, 6}}}, Attrs{}, {Expect{{4, 5}, {-1.52318294, -2.27318294, -INFINITY,
+      -0.398182945, -4.89818294, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+      NAN, NAN}}}).grad = false;
+    // clang-format on
     // golden:end
   }
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "lamella/ops/math/exp.h"
 #include "lamella/ops/nn/wide.h"
 #include "lamella/ops/operators.h"
@@ -60,6 +62,21 @@ struct Softmax {
   static void samples(Samples& s) {
     add_softmax_samples(s);
     // golden:begin
+    // clang-format off
+    const std::string numpy = "NumPy 2.2.6, tools/golden/op_samples.py";
+    s.expect(numpy, {In{.shape = {2, 4, 3}, .dtype = kF32, .values = {7.5, 4, -0.5, -4.5, 2, -1.5,
+      2, -7, -5, 4, -7, 3, -1.5, -8, 4.5, 3.5, 5, 6.5, 4, 5.5, -6.5, 7, 7, 3}}}, Attrs{.axis = 1},
+      {Expect{{2, 4, 3}, {0.966846543, 0.880771164, 0.028990179, 5.94051047e-06, 0.119199415,
+      0.0106648908, 0.00395128084, 1.47103765e-05, 0.000322051798, 0.0291962358, 1.47103765e-05,
+      0.960022878, 0.000188363863, 2.25182211e-07, 0.116114309, 0.0279556759, 0.0996236256,
+      0.857975147, 0.0460911175, 0.164251591, 1.93930645e-06, 0.925764843, 0.736124559,
+      0.0259086045}}});
+    s.expect(numpy, {In{.shape = {4, 5}, .dtype = kF32, .values = {3.75, 3, -INFINITY, 4.875, 0.375,
+      -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -6, -0.75, -6, -3, INFINITY, NAN, -3,
+      5.625, -3.75, 6}}}, Attrs{}, {Expect{{4, 5}, {0.218016846, 0.102983866, 0, 0.671539162,
+      0.00746012623, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+      NAN}}}).grad = false;
+    // clang-format on
     // golden:end
   }
 };
