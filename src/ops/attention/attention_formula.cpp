@@ -24,7 +24,7 @@ Value seen_by_position(Graph& graph, Dim queries, Dim keys, const Attention::Att
   const Value first = reshape_to(graph.sizes({keys - queries}), Shape{});
   const Value p = reshape_to(iota_of(graph, queries), {queries, 1}) + first;
   const Value key = reshape_to(iota_of(graph, keys), {1, keys});
-  const double window = static_cast<double>(a.window);
+  const double window = static_cast<double>(std::min(a.window, int64_t{1} << 40));  // of i64
   const Value in_front = a.causal ? less_equal(key, p) : less(key, p + window);
   return a.window == 0 ? in_front : logical_and(in_front, greater(key, p - window));
 }
