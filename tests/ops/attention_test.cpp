@@ -16,7 +16,7 @@ constexpr int64_t kSeqs = 3, kQueries = 4, kKeys = 7, kHeads = 6, kKvHeads = 2, 
                   kPage = 2, kPages = 14, kSlots = 5;
 
 RefTensor random_tensor(std::vector<int64_t> shape, unsigned seed) {
-  RefTensor t(kF32, std::move(shape));
+  RefTensor t(kF64, std::move(shape));
   std::mt19937 random(seed);
   std::normal_distribution<double> draw;
   for (double& v : t.f) v = draw(random);
@@ -114,7 +114,7 @@ TEST(Attention, PagedAndDenseAgree) {
                                                     .soft_cap = a.soft_cap,
                                                     .compute = a.compute});
     // Without a bias the sinks still come last.
-    const RefTensor no_bias(kF32, {1, 1});
+    const RefTensor no_bias(kF64, {1, 1});
     std::vector<RefTensor> dense{b.q, b.k, b.v};
     if (variant.with_sinks) dense.insert(dense.end(), {no_bias, b.sinks});
     const RefTensor want = by_token(run(attention, dense, a));
