@@ -20,6 +20,7 @@ class Former {
     for (const NamedValue& o : graph.outputs()) keeps_[o.id.node] = true;
     for (const StateSlot& s : graph.states()) keeps_[s.out.node] = true;
     inner_.resize(n);
+    weight_only_ = weight_only_nodes(graph);
   }
 
   Graph run() {
@@ -60,7 +61,8 @@ class Former {
 
   bool joins(uint32_t node, uint32_t root) const {
     return fits_[node] && !keeps_[node] && readers_[node].size() == 1 &&
-           g_.nodes()[node].outputs[0].shape == g_.nodes()[root].outputs[0].shape;
+           g_.nodes()[node].outputs[0].shape == g_.nodes()[root].outputs[0].shape &&
+           weight_only_[node] == weight_only_[root];  // what can be done once stays apart
   }
 
   bool is_scalar_constant(ValueId id) const {
@@ -110,7 +112,7 @@ class Former {
   const Graph& g_;
   const Target& target_;
   std::vector<std::vector<uint32_t>> readers_;
-  std::vector<bool> fits_, keeps_, inner_;
+  std::vector<bool> fits_, keeps_, inner_, weight_only_;
 };
 
 }  // namespace

@@ -2,10 +2,7 @@
 #include "lamella/passes/passes.h"
 
 namespace lamella {
-namespace {
-
-// Depends on parameters and constants alone, on at least one parameter.
-std::vector<bool> find_weight_only(const Graph& g) {
+std::vector<bool> weight_only_nodes(const Graph& g) {
   std::vector<bool> fixed(g.nodes().size()), weight(g.nodes().size());
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {
     const Node& n = g.nodes()[i];
@@ -26,10 +23,8 @@ std::vector<bool> find_weight_only(const Graph& g) {
   return fixed;
 }
 
-}  // namespace
-
 Lowered hoist_weight_only(const Graph& g) {
-  const std::vector<bool> fixed = find_weight_only(g);
+  const std::vector<bool> fixed = weight_only_nodes(g);
   // A view of a parameter costs nothing a step; it moves only as part of real work.
   std::vector<bool> works(g.nodes().size());
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {

@@ -28,6 +28,9 @@ Graph choose_layouts(const Graph& graph, const Target& target);
 // Program order: the readers of a state's old value before its writer.
 Graph schedule(const Graph& graph, const Target& target);
 
+// For each node: does it depend on parameters and constants alone, and on at least one parameter?
+std::vector<bool> weight_only_nodes(const Graph& graph);
+
 // Splits off what depends only on parameters.
 Lowered hoist_weight_only(const Graph& graph);
 

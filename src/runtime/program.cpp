@@ -15,8 +15,11 @@ std::shared_ptr<const Program> compile(const Graph& graph, const Backend& backen
   program->options_ = options;
   program->backend_name_ = backend.name();
   program->key_ = hash_mix(lowered.prologue.graph.hash(), hash_of(backend.name()));
-  if (!lowered.prologue.empty())
-    program->prologue_ = compile(lowered.prologue.graph, backend, options);
+  if (!lowered.prologue.empty()) {
+    OptimizeOptions no_hoist = how;
+    no_hoist.hoist = false;
+    program->prologue_ = compile(lowered.prologue.graph, backend, options, &no_hoist);
+  }
   program->executable_ = backend.build(std::move(lowered.graph), options);
   return program;
 }

@@ -42,8 +42,8 @@ TEST_F(RunCommand, StreamsTheAnswerAndTimesIt) {
   const json j = run_json({});
   ASSERT_EQ(j.at("tokens").size(), 12u);
   EXPECT_EQ(j.at("stop"), "length");
-  // The template's text, a token a byte, its four markers one each.
-  EXPECT_EQ(j.at("prompt_tokens"), 41);
+  // The template's text, a token a byte, its three markers one each.
+  EXPECT_EQ(j.at("prompt_tokens"), 40);
   const CliResult text = run_cli({"run", model_, "-p", "Why is the sky blue?", "-n", "12"});
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(text.err, HasSubstr("answer 12 tokens"));
@@ -98,7 +98,7 @@ TEST_F(RunCommand, RefusesBadPromptsAndFlags) {
       {{"-p", "a", "--kv", "q9"}, "--kv: no such choice; got 'q9'; want f16, bf16, f32"},
       {{"-p", "a", "--backend", "cpuu"}, "did you mean 'cpu'?"},
       {{"-p", "a", "--ctx", "99999999999"}, "--ctx: got '99999999999'"},
-      {{}, "-p is required"},
+      {{}, "--prompt is required"},
   };
   for (const auto& [more, message] : cases) {
     std::vector<std::string> words{"run", model_};
@@ -115,7 +115,7 @@ TEST_F(RunCommand, AContextThatMemoryCannotHoldIsADeviceError) {
       path);
   const CliResult r = run_cli({"run", path, "-p", "a", "--raw", "--ctx", "16777216"});
   EXPECT_EQ(r.status, 71) << r.err;
-  EXPECT_THAT(r.err, HasSubstr("16777216 positions need 256.00 GiB of KV cache"));
+  EXPECT_THAT(r.err, HasSubstr("16777216 positions need 256.0 GiB of KV cache"));
   EXPECT_THAT(r.err, HasSubstr("want at most"));
 }
 

@@ -320,7 +320,8 @@ struct DenseCase {
     const AttentionMath& m = job.math;
     const int64_t position = job.first_position + i, kv = h / (m.heads / m.kv_heads);
     if (m.causal && key > position) return -INFINITY;
-    if (m.window > 0 && key <= position - m.window) return -INFINITY;
+    if (m.window > 0 && (key <= position - m.window || key >= position + m.window))
+      return -INFINITY;
     if (job.mask && !job.mask[at(job.mask_strides, b, h, i, key)]) return -INFINITY;
     double s = 0;
     for (int64_t d = 0; d < m.dk; ++d) {

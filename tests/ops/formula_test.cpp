@@ -25,13 +25,14 @@ Graph expanded(const Graph& graph) {
   return prune(g);
 }
 
-// A rank-0 float constant that is finite and not 0: a number that the formula states.
+// A rank-0 float constant that is no zero and no mask (a mask is huge): a number that the formula
+// states.
 bool is_stated(const Node& n) {
   if (!n.is(op<Constant>)) return false;
   const Tensor& t = n.attrs.as<Constant::Attrs>().value;
   if (t.rank() != 0 || !t.dtype().is_float()) return false;
   const double v = t.to_doubles()[0];
-  return std::isfinite(v) && v != 0;
+  return std::abs(v) < 1e30 && v != 0;
 }
 
 Graph with_changed(const Graph& graph, uint32_t constant) {

@@ -44,8 +44,8 @@ struct QueryBlock {
     return math->window > 0 && begin > 0 ? begin : 0;
   }
   [[gnu::always_inline]] int64_t hi(int64_t query) const {
-    const int64_t reach = math->causal ? 1 : math->window > 0 ? math->window : n_keys + 1;
-    const int64_t end = position0 + query + reach;
+    if (!math->causal && math->window == 0) return n_keys;
+    const int64_t end = position0 + query + (math->causal ? 1 : math->window);
     return end < n_keys ? (end > 0 ? end : 0) : n_keys;
   }
 };

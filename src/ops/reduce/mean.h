@@ -30,7 +30,15 @@ struct Mean {
     if (count.is_const()) return total / static_cast<double>(count.value());
     return total / cast(reshape_to(x.graph().sizes({count}), Shape{}), {.to = x[0].dtype()});
   }
-  static void samples(Samples& s) { add_reduction_samples(s, {}); }
+  static void samples(Samples& s) {
+    add_reduction_samples(s, {});
+    const std::vector<double> x{-4.0, -3.5, -3.0, -2.5, -2.0, -1.5, -1.0, -0.5,
+                                0.0,  0.5,  1.0,  1.5,  2.0,  2.5,  3.0,  3.5};
+    s.expect("CPython 3.11 statistics.fmean", {In{.shape = {2, 8}, .values = x}},
+             ReduceAttrs{.axes = {1}, .keep = true}, {Expect{{2, 1}, {-2.25, 1.75}}});
+    s.expect("CPython 3.11 statistics.fmean", {In{.shape = {2, 2, 4}, .values = x}},
+             ReduceAttrs{.axes = {0, -1}}, {Expect{{2}, {-1.25, 0.75}}});
+  }
 };
 inline constexpr Call<Mean> mean;
 
