@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "gtest/gtest.h"
+#include "tests/support/golden.h"
 
 extern char** environ;
 
@@ -33,7 +34,7 @@ CliResult run_cli(const std::vector<std::string>& arguments, const std::string& 
   const std::string base =
       (fs::path(testing::TempDir()) / ("cli_" + std::to_string(getpid()))).string();
   std::ofstream(base + ".in", std::ios::binary) << input;
-  std::string program = std::string(LAMELLA_BINARY_DIR) + "/lamella";
+  const std::string program = lamella_program().string();
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

@@ -9,6 +9,8 @@ namespace lamella::test {
 
 namespace fs = std::filesystem;
 
+fs::path lamella_program() { return fs::path(LAMELLA_BINARY_DIR) / "lamella"; }
+
 fs::path golden_dir() { return fs::path(LAMELLA_SOURCE_DIR) / "tests" / "golden"; }
 
 std::optional<fs::path> full_golden_dir() {

@@ -8,6 +8,9 @@
 
 namespace lamella::test {
 
+// The command line that was built with these tests.
+std::filesystem::path lamella_program();
+
 // tests/golden: the reference data that every clone has.
 std::filesystem::path golden_dir();
 
