@@ -22,6 +22,12 @@ struct Problem {
   const AttentionTable& kernels;
 };
 
+// base + n; a tensor without elements may have no memory.
+template <class T>
+T* offset(T* base, int64_t n) {
+  return base ? base + n : nullptr;
+}
+
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Queries one task of the bulk kernel takes: four panels of rows, fewer where threads would idle.
@@ -194,9 +200,9 @@ KvRows paged_rows(const PagedAttention& job, KvType type, const void* pages, int
                   int64_t kv_head) {
   const int64_t head_bytes = kv_row_bytes(type, d);
   return {.type = type,
-          .base = static_cast<const uint8_t*>(pages) + kv_head * head_bytes,
+          .base = offset(static_cast<const uint8_t*>(pages), kv_head * head_bytes),
           .row_bytes = job.math.kv_heads * head_bytes,
-          .pages = job.page_table + seq * job.page_table_stride,
+          .pages = offset(job.page_table, seq * job.page_table_stride),
           .page = job.page,
           .page_bytes = job.page * job.math.kv_heads * head_bytes};
 }
@@ -213,8 +219,8 @@ QueryBlock paged_block(const PagedAttention& job, int64_t seq, int64_t kv_head) 
   b.group = group;
   b.last = job.q_start[seq + 1] - start;
   b.position0 = b.n_keys - b.last;
-  b.q = job.q + start * job.q_token_stride + head * job.q_head_stride;
-  b.y = job.y + start * job.y_token_stride + head * job.y_head_stride;
+  b.q = offset(job.q, start * job.q_token_stride + head * job.q_head_stride);
+  b.y = offset(job.y, start * job.y_token_stride + head * job.y_head_stride);
   b.q_stride = job.q_token_stride;
   b.q_head_stride = job.q_head_stride;
   b.y_stride = job.y_token_stride;
@@ -240,7 +246,8 @@ KvRows dense_rows(KvType type, const void* base, const Strides4& s, int64_t batc
                   int64_t kv_head) {
   const int64_t bytes = kv_row_bytes(type, 1);
   return {.type = type,
-          .base = static_cast<const uint8_t*>(base) + (batch * s.batch + kv_head * s.head) * bytes,
+          .base = offset(static_cast<const uint8_t*>(base),
+                         (batch * s.batch + kv_head * s.head) * bytes),
           .row_bytes = s.row * bytes};
 }
 
@@ -248,7 +255,7 @@ QueryBlock dense_block(const DenseAttention& job, int64_t batch, int64_t kv_head
   const AttentionMath& math = job.math;
   const int64_t group = math.heads / math.kv_heads, head = kv_head * group;
   const auto at = [&](auto* base, const Strides4& s) {
-    return base ? base + batch * s.batch + head * s.head : nullptr;
+    return offset(base, batch * s.batch + head * s.head);
   };
   QueryBlock b;
   b.math = &math;

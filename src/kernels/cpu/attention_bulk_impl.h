@@ -240,11 +240,11 @@ int64_t scratch_bytes(const AttentionMath& math, int64_t rows) {
 void run(const QueryBlock& block, float* scratch) {
   const AttentionMath& math = *block.math;
   const int64_t n_panels = panels(block.rows());
-  float* scores = scratch;
+  Panel* panel = reinterpret_cast<Panel*>(scratch);
+  float* scores = reinterpret_cast<float*>(panel + n_panels);
   float* k = scores + kTile * kPanel;
   float* v = k + kTile * math.dk;
   float* memory = v + kTile * math.dv;
-  Panel* panel = reinterpret_cast<Panel*>(memory + n_panels * Panel::floats(math));
   int64_t begin = block.n_keys, end = 0;
   for (int64_t i = 0; i < n_panels; ++i) {
     panel[i] = make_panel(block, i * kPanel, memory + i * Panel::floats(math));

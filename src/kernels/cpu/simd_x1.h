@@ -68,9 +68,9 @@ inline F scale2(F x, F n) {
   return x * power_of_two(half) * power_of_two(whole - half);
 }
 inline void split(F x, F& mantissa, F& exponent) {
-  const int32_t bits = std::bit_cast<int32_t>(x.v);
-  const int32_t e = (bits - 0x3f3504f3) >> 23;
-  mantissa = {std::bit_cast<float>(bits - (e << 23))};
+  const uint32_t bits = std::bit_cast<uint32_t>(x.v);
+  const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  mantissa = {std::bit_cast<float>(bits - (static_cast<uint32_t>(e) << 23))};
   exponent = {static_cast<float>(e)};
 }
 
