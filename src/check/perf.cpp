@@ -45,12 +45,20 @@ Sample taller(const Sample& s, int64_t times) {
   return out;
 }
 
-// The largest sample that only draws its inputs, made taller where the op's shape rule agrees.
+// The largest sample, without encoded inputs where there is one, made taller where the op's shape
+// rule agrees.
 std::optional<Sample> sample_to_time(const Op& op, const Samples& samples) {
   const Sample* best = nullptr;
+  // Inputs without a type of their own can be timed at several.
+  const auto rank = [](const Sample& s) {
+    const bool is_free = std::all_of(s.inputs.begin(), s.inputs.end(), [](const In& in) {
+      return in.is_absent || !in.dtype.is_block();
+    });
+    return std::pair(is_free, largest_input(s));
+  };
   for (const Sample& s : samples.list) {
     if (!s.error.empty() || s.inputs.empty()) continue;
-    if (!best || largest_input(s) > largest_input(*best)) best = &s;
+    if (!best || rank(s) > rank(*best)) best = &s;
   }
   if (!best || largest_input(*best) == 0) return std::nullopt;
   const Sample high = taller(*best, std::max<int64_t>(1, kWantedElements / largest_input(*best)));

@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   ModelFlags model;
+  std::string dump, phase = "decode";
   int64_t prompt = 256;
   bool each = false, why = false, json = false;
 };
@@ -108,12 +109,14 @@ void print_phase(const PhaseStory& story, const Options& o) {
               percent(ideal, story.seconds).c_str());
 }
 
-// Why other rows did not take the nodes, each reason once.
+// Why these rows run the nodes, each reason once.
 void print_reasons(const PhaseStory& story) {
   std::map<std::string, std::string> reasons;
   for (const NodeStory& n : story.nodes)
-    if (!n.report.why.empty()) reasons[str(n.report.op, " by ", n.report.row)] = n.report.why;
-  for (const auto& [what, why] : reasons) std::printf("  %s: %s\n", what.c_str(), why.c_str());
+    if (!n.why.empty()) reasons[str(n.report.op, " by ", n.report.row)] = n.why;
+  Table table({"why", ""});
+  for (const auto& [what, why] : reasons) table.add({what, why});
+  std::printf("\n%s", table.text().c_str());
 }
 
 void print_stages(const PhaseStory& story) {
@@ -131,7 +134,7 @@ ordered_json node_json(const NodeStory& n) {
           {"weights", n.weights},
           {"type", n.report.type.text()},
           {"row", n.report.row},
-          {"why_not_others", n.report.why},
+          {"why", n.why},
           {"flops", n.report.flops},
           {"bytes", n.report.bytes},
           {"seconds", n.seconds},
@@ -155,6 +158,10 @@ ordered_json phase_json(const PhaseStory& story) {
 
 int run(const Options& o) {
   LoadOptions load = load_options(o.model);
+  if (!o.dump.empty()) {
+    dump_stage(load, o.model.model, o.dump, o.phase == "prefill" ? Phase::bulk : Phase::decode);
+    return kDone;
+  }
   const int64_t room = o.prompt + 64;
   CHECK_USER(load.context == 0 || load.context >= room, "--ctx: too small to explain a prompt of ",
              o.prompt, " tokens; got ", load.context, "; want ", room, " or more");
@@ -196,7 +203,10 @@ void add_explain(Command c) {
   add_model_flags(c, o->model);
   c.integer("--prefill", "N", o->prompt, {1, 1 << 16}, "tokens of the prompt that is run");
   c.flag("--each", o->each, "every node by itself, not those of all layers together");
-  c.flag("--why", o->why, "why other rows did not take the nodes");
+  c.flag("--why", o->why, "why these rows run the nodes, and no others");
+  c.choice("--dump", "STAGE", o->dump, stage_names(),
+           "print the graph after a stage of the pipeline instead; `source` is before the first");
+  c.choice("--phase", "PHASE", o->phase, {"prefill", "decode"}, "whose graph --dump prints");
   c.flag("--json", o->json, "one JSON object, every node by itself");
   c.action([o] { return run(*o); });
 }

@@ -14,6 +14,7 @@ struct NodeStory {
   NodeReport report;
   std::vector<std::string> weights;     // parameters it reads
   std::vector<std::string> stands_for;  // the ops of its formula, where fusing made it
+  std::string why;                      // why this row and no other
   Roofline roofline;
   double seconds = 0;  // measured; 0 where the back end has no steps
 
@@ -33,5 +34,13 @@ struct PhaseStory {
 // the passes; `prompt` tokens are the prefill.
 std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source, int64_t prompt,
                                       const cpu::MachineLimits& limits);
+
+// What dump_stage takes, in the order of the pipeline.
+std::vector<std::string> stage_names();
+
+// Prints the model's graph as it is after a stage, in the text form that parses back, but for the
+// bytes of large constants. UserError where the stage does not run.
+void dump_stage(const LoadOptions& load, const std::string& model, const std::string& stage,
+                Phase phase);
 
 }  // namespace lamella::cli

@@ -33,6 +33,18 @@ std::vector<std::string> formula_of(const Graph& source, const Graph& graph, con
   return ops;
 }
 
+// Rows that were asked before and did not take the node, and rows that were not asked any more.
+std::string why_this_row(const Backend& backend, const Node& node, const NodeReport& report) {
+  std::string out = report.why;
+  const std::vector<std::string> rows = backend.rows(*node.op);
+  const auto own = std::find(rows.begin(), rows.end(), report.row);
+  if (own == rows.end()) return out;
+  std::string others;
+  for (auto row = own + 1; row != rows.end(); ++row) others += (others.empty() ? "" : ", ") + *row;
+  if (!others.empty()) out += (out.empty() ? "" : "; ") + ("preferred to " + others);
+  return out.empty() ? "the only row for this op" : out;
+}
+
 std::vector<std::string> weights_of(const Graph& graph, const Node& node) {
   std::vector<std::string> names;
   for (ValueId id : node.inputs)
@@ -105,6 +117,7 @@ std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source,
       NodeStory n;
       n.weights = weights_of(program.graph(), node);
       n.stands_for = formula_of(source, program.graph(), node);
+      n.why = why_this_row(model.backend(), node, report);
       n.roofline = roofline(program.graph(), report, limits);
       if (story.nodes.size() < steps.size()) n.seconds = steps[story.nodes.size()];
       n.report = std::move(report);

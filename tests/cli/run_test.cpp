@@ -150,6 +150,18 @@ TEST_F(RunCommand, ExplainNamesTheRowOfEveryNode) {
   EXPECT_THAT(text.out, HasSubstr("decode of 1 token "));
 }
 
+TEST_F(RunCommand, ExplainDumpsStages) {
+  const CliResult source = run_cli({"explain", model_, "--dump", "source"});
+  ASSERT_EQ(source.status, 0) << source.err;
+  EXPECT_THAT(source.out, StartsWith("graph "));
+  EXPECT_THAT(source.out, HasSubstr("silu("));
+  const CliResult fused = run_cli({"explain", model_, "--dump", "fuse", "--phase", "prefill"});
+  EXPECT_THAT(fused.out, HasSubstr("gated_mlp_up("));
+  const CliResult near = run_cli({"explain", model_, "--dump", "fusee"});
+  EXPECT_EQ(near.status, 2);
+  EXPECT_THAT(near.err, HasSubstr("did you mean 'fuse'?"));
+}
+
 TEST_F(RunCommand, InspectSaysWhatMemoryIsNeeded) {
   const CliResult r = run_cli({"inspect", model_, "--memory", "--ctx", "128"});
   ASSERT_EQ(r.status, 0) << r.err;
