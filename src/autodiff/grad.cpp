@@ -121,8 +121,9 @@ class Reverse {
   void seed() {
     for (const NamedValue& o : wanted_outputs()) {
       const Type& type = from_.type(o.id);
-      const Value one =
-          type.rank() == 0 ? r_.to().scalar(type.dtype, 1) : r_.to().input("seed." + o.name, type);
+      const Value one = type.rank() == 0 && !options_.seed_scalars
+                            ? r_.to().scalar(type.dtype, 1)
+                            : r_.to().input("seed." + o.name, type);
       add_to(o.id, one);
     }
   }
@@ -149,7 +150,7 @@ class Reverse {
     for (uint32_t o = n_out; o < copy.outputs.size(); ++o)
       outputs.push_back({&r_.to(), {outputs[0].id.node, o}});
     const Node copied = copy;  // the rule appends nodes, which moves them
-    VjpCx cx(r_.to(), copied, r_.map(n.inputs), outputs, incoming);
+    VjpCx cx(r_.to(), copied, r_.map(n.inputs), outputs, incoming, body_gradient);
     n.op->vjp(cx, n.attrs.data());
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       const Value g = cx.results()[k];
@@ -193,6 +194,33 @@ class Reverse {
 Graph grad(const Graph& graph, const GradOptions& options) {
   const Graph expanded = expand_without_rule(graph);
   return prune(Reverse(expanded, options).run());
+}
+
+Graph body_gradient(const Graph& body) {
+  GradOptions options{.outputs = {}, .wrt = {}, .seed_scalars = true};
+  Graph out = body.sub_graph("gradient");
+  Values inputs;
+  for (ValueId id : body.inputs()) {
+    inputs.push_back(out.input(body.input_name(id), body.type(id)));
+    if (is_differentiable(body.type(id))) options.wrt.push_back(body.input_name(id));
+  }
+  for (const NamedValue& o : body.outputs()) {
+    if (!is_differentiable(body.type(o.id))) continue;
+    options.outputs.push_back(o.name);
+    inputs.push_back(out.input("seed." + o.name, body.type(o.id)));
+  }
+  if (options.wrt.empty() || options.outputs.empty()) {
+    for (const std::string& name : options.wrt)
+      for (const Value& v : Values(inputs))
+        if (out.input_name(v.id) == name)
+          out.output("grad." + name, expand(out.scalar(v.dtype(), 0), out.sizes(v.shape().dims)));
+    return out;
+  }
+  const Graph g = grad(body, options);
+  const Values results = append_graph(out, g, inputs);
+  for (size_t i = results.size() - options.wrt.size(); i < results.size(); ++i)
+    out.output(g.outputs()[i].name, results[i]);
+  return prune(out);
 }
 
 }  // namespace lamella

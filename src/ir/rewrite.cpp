@@ -82,6 +82,29 @@ Graph rewrite(const Graph& graph,
   return r.finish();
 }
 
+Values append_graph(Graph& to, const Graph& from, const Values& inputs) {
+  CHECK_INTERNAL(inputs.size() == from.inputs().size(), "append: graph '", from.name(), "' takes ",
+                 from.inputs().size(), " inputs; got ", inputs.size());
+  std::vector<Values> made(from.nodes().size());
+  for (size_t i = 0; i < inputs.size(); ++i) made[from.inputs()[i].node] = {inputs[i]};
+  for (size_t i = 0; i < from.nodes().size(); ++i) {
+    const Node& n = from.nodes()[i];
+    if (!made[i].empty()) continue;
+    if (n.is(op<Parameter>)) {
+      const auto& a = n.attrs.as<Parameter::Attrs>();
+      made[i] = {to.parameter(a.name, a.type)};
+      continue;
+    }
+    Values args;
+    for (ValueId id : n.inputs) args.push_back(id.absent() ? Value{} : made[id.node][id.out]);
+    const auto scope = to.origin(n.origin);
+    made[i] = to.add(*n.op, args, n.attrs, n.n_saved > 0, n.fresh);
+  }
+  Values outputs;
+  for (const NamedValue& o : from.outputs()) outputs.push_back(made[o.id.node][o.id.out]);
+  return outputs;
+}
+
 Graph prune(const Graph& graph) {
   const auto& nodes = graph.nodes();
   std::vector<bool> needed(nodes.size(), false);

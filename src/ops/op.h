@@ -90,13 +90,16 @@ class EvalCx {
 // gradients.
 class VjpCx {
  public:
+  using Differentiate = std::function<Graph(const Graph&)>;
+
   VjpCx(Graph& graph, const Node& node, std::vector<Value> inputs, std::vector<Value> outputs,
-        std::vector<Value> grads)
+        std::vector<Value> grads, Differentiate differentiate = {})
       : graph_(graph),
         node_(node),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         grads_(std::move(grads)),
+        differentiate_(std::move(differentiate)),
         results_(inputs_.size()) {}
 
   Graph& graph() const { return graph_; }
@@ -114,11 +117,16 @@ class VjpCx {
   // axes.
   void set(size_t i, Value gradient) { results_[i] = gradient; }
   const std::vector<Value>& results() const { return results_; }
+  // The gradient of a sub-graph as a graph: from its inputs, then the gradients of its
+  // floating-point outputs, to the gradients of its floating-point inputs.
+  Graph gradient_of(const Graph& body) const { return differentiate_(body); }
 
  private:
   Graph& graph_;
   const Node& node_;
-  std::vector<Value> inputs_, outputs_, grads_, results_;
+  std::vector<Value> inputs_, outputs_, grads_;
+  Differentiate differentiate_;
+  std::vector<Value> results_;
 };
 
 // --- samples: one list of cases an op drives parity, gradient, error and literal tests

@@ -1,6 +1,9 @@
 // Type, meaning and samples of loop.
 #include "lamella/ops/control/loop.h"
 
+#include "lamella/ir/rewrite.h"
+#include "lamella/ops/control/gradient.h"
+
 namespace lamella {
 
 void Loop::type(TypeCx& cx, const Attrs& a) {
@@ -73,6 +76,36 @@ void Loop::eval(EvalCx& cx, const Attrs& a) {
     cx.outputs[n_carried + i] = stack(cx, cx.out_type(n_carried + i), parts[i]);
 }
 
+// Runs forward once more to stack the iterations and the carried values that each step saw, then
+// back as a scan.
+void Loop::vjp(VjpCx& cx, const Attrs& a) {
+  const size_t n_carried = static_cast<size_t>(a.n_carried);
+  for (size_t i = 0; i < n_carried; ++i)
+    CHECK_USER(cx.in(i + 2).shape() == cx.out(i).shape(),
+               "loop: there is no gradient where a carried size changes; got ", cx.in(i + 2).type(),
+               " to ", cx.out(i).type());
+  Graph saving = cx.graph().sub_graph("saving");
+  Values inputs, values;
+  for (size_t i = 0; i < a.body->inputs().size(); ++i)
+    inputs.push_back(saving.input("x" + std::to_string(i), a.body->type(a.body->inputs()[i])));
+  for (size_t i = 0; i < cx.n_inputs(); ++i) values.push_back(cx.in(i));
+  const Values results = append_graph(saving, *a.body, inputs);
+  for (size_t i = 0; i <= n_carried; ++i) saving.output("y" + std::to_string(i), results[i]);
+  for (size_t i = 0; i <= n_carried; ++i) saving.output("saved" + std::to_string(i), inputs[i]);
+  const Values seen = loop(values, {std::make_shared<Graph>(std::move(saving)), a.n_carried});
+  Steps steps{*a.body, {}, {}, {}, {}, 1, false};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    steps.roles.push_back(i == 0 ? Role::entry : i <= n_carried ? Role::carried : Role::capture);
+    steps.node_inputs.push_back(i + 1);
+    steps.values.push_back(i <= n_carried ? seen[n_carried + i] : cx.in(i + 1));
+  }
+  steps.output_grads.push_back({});
+  for (size_t o = 0; o < cx.n_outputs(); ++o) steps.output_grads.push_back(cx.grad(o));
+  const Values grads = steps_gradient(cx, steps);
+  for (size_t i = 1; i < grads.size(); ++i)
+    if (!grads[i].absent()) cx.set(i + 1, grads[i]);
+}
+
 namespace {
 
 // Doubles x while it stays below the limit; stacks the values before doubling.
@@ -112,6 +145,7 @@ void Loop::samples(Samples& s) {
            {Expect{{}, {4}}, Expect{{2}, {1, 2}}});
   s.expect("arithmetic", {trips(5), flag(0), number(7), number(100)}, a,
            {Expect{{}, {7}}, Expect{{0}, {}}});
+  s.add({trips(3), flag(1), In{.shape = {}, .dtype = kF32}, number(100)}, a);
   s.bad({trips(1), flag(1), number(1)}, a, "takes 3 inputs; want 2");
   s.bad({trips(1), flag(1), number(1), number(1)}, Attrs{doubling(), 3}, "not among the values");
   s.bad({trips(1), flag(1), number(1), number(1)}, Attrs{{}, 1}, "has no graph 'body'");

@@ -21,7 +21,7 @@ struct Loop {
                                  "stacked...; the results are the last carried values, "
                                  "then each stacked output along a new first axis, one entry an "
                                  "iteration. A carried size that changes is a "
-                                 "symbol of its own in body.",
+                                 "symbol of its own in body; a loop with one has no gradient.",
                              .ulps = 8,  // of a body's own ops
                              .host = "trip_count, condition"};
   struct Attrs {
@@ -35,6 +35,7 @@ struct Loop {
 
   static void type(TypeCx& cx, const Attrs& a);
   static void eval(EvalCx& cx, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s);
 };
 inline constexpr Call<Loop> loop;

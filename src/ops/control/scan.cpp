@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lamella/ir/rewrite.h"
+#include "lamella/ops/control/gradient.h"
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/operators.h"
 
@@ -89,6 +91,35 @@ void Scan::eval(EvalCx& cx, const Attrs& a) {
     if (a.reverse) std::reverse(parts[i].begin(), parts[i].end());
     cx.outputs[n_carried + i] = stack(cx, cx.out_type(n_carried + i), parts[i]);
   }
+}
+
+// Runs forward once more to stack the carried values that each step saw, then back.
+void Scan::vjp(VjpCx& cx, const Attrs& a) {
+  const size_t n_carried = static_cast<size_t>(a.n_carried),
+               n_outer = n_carried + static_cast<size_t>(a.n_scanned);
+  Graph saving = cx.graph().sub_graph("saving");
+  Values inputs, values;
+  for (size_t i = 0; i < cx.n_inputs(); ++i) {
+    inputs.push_back(saving.input("x" + std::to_string(i), a.body->type(a.body->inputs()[i])));
+    values.push_back(cx.in(i));
+  }
+  const Values results = append_graph(saving, *a.body, inputs);
+  for (size_t i = 0; i < 2 * n_carried; ++i)
+    saving.output("y" + std::to_string(i), i < n_carried ? results[i] : inputs[i - n_carried]);
+  const Values seen = scan(
+      values, {std::make_shared<Graph>(std::move(saving)), a.n_carried, a.n_scanned, a.reverse});
+  Steps steps{*a.body, {}, {}, {}, {}, 0, a.reverse};
+  for (size_t i = 0; i < cx.n_inputs(); ++i) {
+    steps.roles.push_back(i < n_carried ? Role::carried
+                          : i < n_outer ? Role::entry
+                                        : Role::capture);
+    steps.node_inputs.push_back(i);
+    steps.values.push_back(i < n_carried ? seen[n_carried + i] : cx.in(i));
+  }
+  for (size_t o = 0; o < cx.n_outputs(); ++o) steps.output_grads.push_back(cx.grad(o));
+  const Values grads = steps_gradient(cx, steps);
+  for (size_t i = 0; i < grads.size(); ++i)
+    if (!grads[i].absent()) cx.set(i, grads[i]);
 }
 
 namespace {

@@ -31,6 +31,7 @@ struct Scan {
 
   static void type(TypeCx& cx, const Attrs& a);
   static void eval(EvalCx& cx, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s);
 };
 inline constexpr Call<Scan> scan;
