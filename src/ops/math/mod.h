@@ -43,7 +43,7 @@ struct Mod : Binary<Mod> {
   static void samples(Samples& s) {
     s.types(kNumberTypes);
     // Quotients stay away from whole numbers, where the result jumps.
-    add_broadcast_samples(s, {0.2, 0.9}, {1, 3});
+    add_broadcast_samples(s, {2.1, 3.9}, {4, 6});
     expect_vector(s, "CPython 3.11 %, and this op's doc",
                   {literal(kI32, {7, -7, 7, -7, 5, -6}), literal(kI32, {3, 3, -3, -3, 0, -1})},
                   {1, 2, -2, -1, 0, 0});
