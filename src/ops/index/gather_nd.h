@@ -34,7 +34,7 @@ struct GatherNd {
     s.add({In{.shape = {3, 2}}, at({2, 0}, {})});
     s.add({In{.shape = {3, 2}}, at({0, 2}, {})});
     s.add({In{.shape = {4}}, at({1}, {3})});
-    s.expect("ONNX 1.17 GatherND example 1",
+    s.expect("ONNX 1.23.2 reference evaluator",
              {In{.shape = {2, 2}, .dtype = kI32, .values = {0, 1, 2, 3}}, at({2, 2}, {0, 0, 1, 1})},
              NoAttrs{}, {Expect{{2}, {0, 3}}});
     s.bad({In{.shape = {3}}, at({1, 1}, {3})}, NoAttrs{}, "index out of range; got 3");

@@ -59,7 +59,7 @@ struct OneHot {
     s.add({at({})}, Attrs{.depth = 3});
     s.add({at({0, 2})}, Attrs{.depth = 3});
     s.add({at({3})}, Attrs{.depth = 0});
-    s.expect("NumPy 2.2 eye, and this op's doc",
+    s.expect("NumPy 2.4.6 eye, and this op's doc",
              {In{.shape = {4}, .dtype = kI64, .values = {1, -1, 3, -4}}}, Attrs{.depth = 3},
              {Expect{{4, 3}, {0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}}});
     s.bad({In{.shape = {3}, .dtype = kF32}}, Attrs{.depth = 3}, "does not hold indices");

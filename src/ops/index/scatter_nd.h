@@ -96,7 +96,7 @@ struct ScatterNd {
       return In{.shape = {static_cast<int64_t>(v.size())}, .dtype = kF32, .values = std::move(v)};
     };
     const In x = row({1, 2, 3, 4}), indices = at({3, 1}, {1, 1, 3}), updates = row({5, 7, 0.5});
-    const std::string source = "ONNX 1.17 ReferenceEvaluator ScatterND";
+    const std::string source = "ONNX 1.23.2 reference evaluator";
     const auto literal = [&](Scatter mode, std::vector<double> y) {
       s.expect(source, {x, indices, updates}, Attrs{mode}, {Expect{{4}, std::move(y)}}).grad =
           false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lamella/ops/math/cast.h"
 #include "lamella/ops/math/erf.h"
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/operators.h"
@@ -35,9 +36,11 @@ struct Gelu {
     cx.out(cx.in(0).dtype, cx.shape(0));
   }
   static Value expand(const Args& args, const Attrs& a) {
-    const Value x = args[0];
-    if (a.approximate == Approximate::none) return x * 0.5 * (erf(x * 0.7071067811865476) + 1.0);
-    return x * 0.5 * (tanh((x + x * square(x) * 0.044715) * 0.7978845608028654) + 1.0);
+    const Value x = widened(args[0]);
+    const Value inner = a.approximate == Approximate::none
+                            ? erf(x * 0.7071067811865476)
+                            : tanh((x + x * square(x) * 0.044715) * 0.7978845608028654);
+    return narrowed(x * 0.5 * (inner + 1.0), args[0].dtype());
   }
   static void samples(Samples& s) {
     const std::vector<double> x{-4.0, -3.5, -3.0, -2.5, -2.0, -1.5, -1.0, -0.5,

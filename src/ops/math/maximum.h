@@ -37,7 +37,7 @@ struct Maximum : Binary<Maximum> {
   static void samples(Samples& s) {
     s.types(kNumberTypes);
     add_broadcast_samples(s, {}, {});
-    expect_vector(s, "NumPy 2.2 maximum",
+    expect_vector(s, "NumPy 2.4.6 maximum",
                   {literal(kF32, {1, NAN, 2, -INFINITY}), literal(kF32, {2, 3, NAN, 0})},
                   {2, NAN, NAN, 0});
   }

@@ -19,7 +19,7 @@ struct Sign : Unary<Sign, true> {
   static void samples(Samples& s) {
     s.types(kNumberTypes);
     add_unary_samples(s, {});
-    expect_vector(s, "NumPy 2.2 sign", {literal(kF32, {-3, -0.0, 2, NAN, -INFINITY})},
+    expect_vector(s, "NumPy 2.4.6 sign", {literal(kF32, {-3, -0.0, 2, NAN, -INFINITY})},
                   {-1, 0, 1, NAN, -1});
   }
 };

@@ -26,9 +26,12 @@ struct Mean {
     Dim count = 1;
     for (size_t i = 0; i < shape.rank(); ++i)
       if (reduced[i]) count = count * shape.dims[i];
-    const Value total = sum(x[0], a);
-    if (count.is_const()) return total / static_cast<double>(count.value());
-    return total / cast(reshape_to(x.graph().sizes({count}), Shape{}), {.to = x[0].dtype()});
+    const Value total = sum(widened(x[0]), a);
+    const Value mean =
+        count.is_const()
+            ? total / static_cast<double>(count.value())
+            : total / cast(reshape_to(x.graph().sizes({count}), Shape{}), {.to = total.dtype()});
+    return narrowed(mean, x[0].dtype());
   }
   static void samples(Samples& s) {
     add_reduction_samples(s, {});

@@ -90,7 +90,7 @@ struct TopK {
     s.add({In{.shape = {4, 2}}}, Attrs{0});
     s.add({In{.shape = {0, 3}}}, Attrs{2});
     const In row{.shape = {6}, .dtype = kF32, .values = {2, 5, NAN, 5, -1, 2}};
-    const std::string numpy = "NumPy 2.2 argsort, stable";
+    const std::string numpy = "NumPy 2.4.6 argsort, stable";
     s.expect(numpy, {row}, Attrs{4}, {Expect{{4}, {NAN, 5, 5, 2}}, Expect{{4}, {2, 1, 3, 0}}})
         .grad = false;
     s.expect(numpy, {row}, Attrs{3, 0, false}, {Expect{{3}, {-1, 2, 2}}, Expect{{3}, {4, 0, 5}}})

@@ -71,7 +71,7 @@ struct Expand {
     s.add({In{.shape = {4}}, to({})});
     s.add({In{.shape = {1, 3}}, to({0, 3})});
     s.add({In{.shape = {1, 64}, .dtype = find_dtype("q8_0")}, to({3, 64})});
-    s.expect("NumPy 2.2 broadcast_to", {In{.shape = {2, 1}, .values = {0, 1}}, to({2, 3})},
+    s.expect("NumPy 2.4.6 broadcast_to", {In{.shape = {2, 1}, .values = {0, 1}}, to({2, 3})},
              NoAttrs{}, {Expect{{2, 3}, {0, 0, 0, 1, 1, 1}}});
     s.bad({In{.shape = {3}}, to({4})}, NoAttrs{}, "do not broadcast");
     s.bad({In{.shape = {1}}, to({-4})}, NoAttrs{}, "negative size");

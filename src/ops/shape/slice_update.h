@@ -55,7 +55,7 @@ struct SliceUpdate {
           Attrs{.axes = {1}, .steps = {-3}});
     s.add({In{.shape = {4}}, In{.shape = {0}}, at({2}), at({2})}, Attrs{});
     s.add({In{.shape = {}}, In{.shape = {}}, at({}), at({})}, Attrs{});
-    s.expect("NumPy 2.2 slice assignment",
+    s.expect("NumPy 2.4.6 slice assignment",
              {In{.shape = {5}, .dtype = kI32, .values = {0, 1, 2, 3, 4}},
               In{.shape = {2}, .dtype = kI32, .values = {8, 9}}, at({3}), at({-5})},
              Attrs{.axes = {}, .steps = {-2}}, {Expect{{5}, {0, 9, 2, 8, 4}}});

@@ -40,8 +40,19 @@ struct Unsqueeze {
     s.add({In{.shape = {3, 5}}}, Attrs{{-1, 1}});
     s.add({In{.shape = {}}}, Attrs{{0, 1}});
     s.add({In{.shape = {0, 2}}}, Attrs{{1}});
-    s.expect("NumPy 2.2 expand_dims", {In{.shape = {2}, .values = {1, 0}}}, Attrs{{-1, 0}},
-             {Expect{{1, 2, 1}, {1, 0}}});
+    s.expect("tests/ops/make_literals.py: NumPy 2.4.6", {In{.shape = {2}, .values = {1, 0}}},
+             Attrs{{-1, 0}}, {Expect{{1, 2, 1}, {1, 0}}});
+    s.expect(
+        "tests/ops/make_literals.py: NumPy 2.4.6",
+        {In{.shape = {3, 6},
+            .dtype = kF32,
+            .values = {1.34375, 2.4375, -3.84375, 2.4375, -0.25, 0.09375, 1.03125, -1.71875, 3.8125,
+                       -3.59375, -1.78125, -0.9375, 0.5625, -0.75, -2.96875, -3.65625, -4,
+                       -3.625}}},
+        Attrs{{1, -1}},
+        {Expect{{3, 1, 6, 1},
+                {1.34375, 2.4375, -3.84375, 2.4375, -0.25, 0.09375, 1.03125, -1.71875, 3.8125,
+                 -3.59375, -1.78125, -0.9375, 0.5625, -0.75, -2.96875, -3.65625, -4, -3.625}}});
     s.bad({In{.shape = {3}}}, Attrs{{2}}, "axis out of range");
     s.bad({In{.shape = {3}}}, Attrs{{0, 0}}, "axis given twice");
   }
