@@ -40,8 +40,8 @@ class GraphRewriter {
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
 
-// Appends what `from` computes to `to`, with these values in the place of its inputs (in their order);
-// gives its outputs. `from` has no states, and symbols only of the table of `to`.
+// Appends what `from` computes to `to`, with these values in the place of its inputs (in their
+// order); gives its outputs. `from` has no states, and symbols only of the table of `to`.
 Values append_graph(Graph& to, const Graph& from, const Values& inputs);
 
 // Without the nodes that nothing depends on, neither for a value nor for a size that is known when
