@@ -36,7 +36,7 @@ struct FieldHash {
   void operator()(const Shape* x) { put(hash_of(x->text())); }
   void operator()(const Type* x) { put(hash_of(x->text())); }
   void operator()(const Tensor* x) { put(x->identity()); }
-  void operator()(const GraphPtr* x) { put(*x ? (*x)->hash() : 0); }
+  void operator()(const GraphPtr* x) { put(*x ? hash_mix(1, (*x)->hash()) : 0); }
   void operator()(const std::optional<int64_t>* x) {
     put(x->has_value());
     if (*x) put(static_cast<uint64_t>(**x));
