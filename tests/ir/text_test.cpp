@@ -8,6 +8,7 @@
 
 #include "lamella/ir/parse.h"
 #include "lamella/ir/print.h"
+#include "lamella/ir/verify.h"
 #include "tests/ir/test_ops.h"
 
 namespace lamella {
@@ -311,8 +312,11 @@ TEST(IrText, TenThousandNodes) {
   start = std::chrono::steady_clock::now();
   const Graph back = parse_graph(text, test_op_set());
   const double parsing = seconds_since(start);
-  std::printf("%zu nodes, %zu KiB: print %.1f ms, parse %.1f ms\n", g.nodes().size(),
-              text.size() / 1024, printing * 1e3, parsing * 1e3);
+  start = std::chrono::steady_clock::now();
+  verify(back);
+  const double verifying = seconds_since(start);
+  std::printf("%zu nodes, %zu KiB: print %.1f ms, parse %.1f ms, verify %.1f ms\n",
+              g.nodes().size(), text.size() / 1024, printing * 1e3, parsing * 1e3, verifying * 1e3);
   EXPECT_TRUE(same_graph(g, back));
 }
 
