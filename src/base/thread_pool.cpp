@@ -130,6 +130,9 @@ void ThreadPool::work(int worker) {
 
 // Returns false when the pool is to stop.
 bool ThreadPool::wait_for_region(uint32_t seen) {
+  // The end may have come between waking and looking at the region's number: then no later number
+  // would wake anyone.
+  if (stop_.load(std::memory_order_acquire)) return false;
   const auto old = static_cast<int>(seen);
   if (!spin(spin_limit_, [&] { return region_.load(std::memory_order_acquire) != old; })) {
     n_sleeping_.fetch_add(1);

@@ -77,5 +77,13 @@ TEST(ThreadPool, CallersTakeTurns) {
   EXPECT_EQ(n_calls, 4 * 200 * 5);
 }
 
+// A worker may wake for a region that is over and find the pool ending before it looks again.
+TEST(ThreadPool, EndsRightAfterARegion) {
+  for (int round = 0; round < 4000; ++round) {
+    ThreadPool pool(5);
+    pool.run(2, [](int64_t, int) {});
+  }
+}
+
 }  // namespace
 }  // namespace lamella
