@@ -181,7 +181,7 @@ int32_t draw_from_all(const Candidates& c, double u) {
     if (rest < 0) break;
   }
   // Nothing is possible in the block only if rounding went past the last one that has weight.
-  return last >= 0 ? last : argmax(c.logits);
+  return last >= 0 ? last : likeliest_token(c.logits);
 }
 
 int32_t draw_from_left(const Candidates& c, double u) {
@@ -202,7 +202,7 @@ int32_t draw_from_left(const Candidates& c, double u) {
 
 }  // namespace
 
-void validate(const SamplerOptions& options) {
+void check_options(const SamplerOptions& options) {
   CHECK_USER(options.temperature >= 0 && std::isfinite(options.temperature),
              "sampler: temperature; got ", options.temperature, "; want 0 or more");
   CHECK_USER(options.top_k >= 0, "sampler: top-k; got ", options.top_k,
@@ -211,10 +211,10 @@ void validate(const SamplerOptions& options) {
              "; want 0 to 1");
 }
 
-Sampler::Sampler(const SamplerOptions& options) : options_(options) { validate(options); }
+Sampler::Sampler(const SamplerOptions& options) : options_(options) { check_options(options); }
 
 int32_t Sampler::sample(std::span<const float> logits, const SamplePlace& place) const {
-  if (options_.temperature == 0 || options_.top_k == 1) return argmax(logits);
+  if (options_.temperature == 0 || options_.top_k == 1) return likeliest_token(logits);
   Candidates candidates;
   candidates.logits = logits;
   candidates.maximum = checked_maximum(logits);
@@ -225,7 +225,7 @@ int32_t Sampler::sample(std::span<const float> logits, const SamplePlace& place)
   return candidates.all ? draw_from_all(candidates, u) : draw_from_left(candidates, u);
 }
 
-int32_t argmax(std::span<const float> logits) {
+int32_t likeliest_token(std::span<const float> logits) {
   const float maximum = checked_maximum(logits);
   return static_cast<int32_t>(std::find(logits.begin(), logits.end(), maximum) - logits.begin());
 }

@@ -19,7 +19,7 @@ struct SamplerOptions {
 };
 
 // Throws UserError for an option that means nothing.
-void validate(const SamplerOptions& options);
+void check_options(const SamplerOptions& options);
 
 // A draw is a function of the seed, the sequence, the position and the logits: never of the batch.
 struct SamplePlace {
@@ -42,7 +42,7 @@ class Sampler {
 };
 
 // The likeliest token; the same errors.
-int32_t argmax(std::span<const float> logits);
+int32_t likeliest_token(std::span<const float> logits);
 
 struct Candidate {
   int32_t id = -1;

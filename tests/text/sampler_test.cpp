@@ -64,7 +64,7 @@ std::vector<double> probabilities(const Logits& logits, const SamplerOptions& o)
 }
 
 TEST(Sampler, GreedyTakesTheFirstOfTheLargest) {
-  EXPECT_EQ(argmax(Logits{1, 3, 2, 3}), 1);
+  EXPECT_EQ(likeliest_token(Logits{1, 3, 2, 3}), 1);
   EXPECT_EQ(Sampler({}).sample(Logits{-5, -kInf, -4}, {}), 2);
   EXPECT_EQ(Sampler({.temperature = 2, .top_k = 1}).sample(Logits{0, 7, 7}, {}), 1);
 }
