@@ -99,7 +99,7 @@ int run(const Options& o) {
                                .top_k = o.top_k,
                                .top_p = static_cast<float>(o.top_p),
                                .seed = o.seed};
-  validate(sampler);
+  check_options(sampler);
   const auto model = LanguageModel::load(o.model.model, load_options(o.model));
   Sequence sequence(model->engine());
   const std::vector<int32_t> prompt = encode_prompt(*model, o);

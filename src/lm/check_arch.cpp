@@ -135,7 +135,7 @@ std::string judge_greedy(const Prompt& p, const Logits& got, int& n_clear) {
     const std::vector<Candidate> two = likeliest(p.golden.row(row), 2);
     if (two.size() < 2 || two[0].logit - two[1].logit <= clear) continue;
     ++n_clear;
-    const int32_t best = argmax(got.row(row));
+    const int32_t best = likeliest_token(got.row(row));
     if (best != p.greedy[i])
       return str("greedy token ", i, " is ", best, "; want ", p.greedy[i], " by a margin of ",
                  number_text(two[0].logit - two[1].logit));

@@ -92,7 +92,7 @@ void judge_exact(Engine& engine, const Run& run, check::Report& report) {
   const std::string name = run.name + " greedy";
   std::vector<int32_t> got;
   for_each_step(engine, run, [&](size_t, std::span<const float> logits) {
-    got.push_back(argmax(logits));
+    got.push_back(likeliest_token(logits));
     return got.back();
   });
   const auto [a, b] = std::mismatch(got.begin(), got.end(), run.greedy.begin());
@@ -116,7 +116,7 @@ void judge_forced(Engine& engine, const Run& run, check::Report& report) {
     }
     if (step.margin > kClearMargin) {
       ++n_clear;
-      if (const int32_t best = argmax(logits); best != run.greedy[i] && problem.empty())
+      if (const int32_t best = likeliest_token(logits); best != run.greedy[i] && problem.empty())
         problem = str("token ", i, " is ", best, "; want ", run.greedy[i], " by a margin of ",
                       step.margin);
     }
