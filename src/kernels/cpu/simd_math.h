@@ -196,14 +196,38 @@ inline constexpr float kSinPoly[] = {0x1.921fb6p+0f, -0x1.4abbcep-1f, 0x1.466bba
                                      -0x1.32ca3p-8f, 0x1.4baa2p-13f};
 inline constexpr float kCosPoly[] = {1.0f, -0x1.3bd3ccp+0f, 0x1.03c1dap-2f, -0x1.55c4e8p-6f,
                                      0x1.d99992p-11f};
-inline void sin_cos_turns(F quadrant, F r, F& sin, F& cos) {
-  const F r2 = r * r, s = r * poly(r2, kSinPoly), c = poly(r2, kCosPoly);
+// Puts sin and cos of r into the quadrant it was reduced from.
+inline void place_quadrant(F quadrant, F s, F c, F& sin, F& cos) {
   const M one = equal(quadrant, set1(1.0f)), two = equal(quadrant, set1(2.0f));
   const M three = equal(quadrant, set1(3.0f)), odd = one | three;
   sin = select(odd, c, s);
   cos = select(odd, s, c);
   sin = select(two | three, -sin, sin);
   cos = select(one | two, -cos, cos);
+}
+inline void sin_cos_turns(F quadrant, F r, F& sin, F& cos) {
+  const F r2 = r * r;
+  place_quadrant(quadrant, r * poly(r2, kSinPoly), poly(r2, kCosPoly), sin, cos);
+}
+
+// sin and cos of |x| <= kMaxAngle, <= 1.5 ulp: x = q pi/2 + r, where pi/2 = kHalfPiHi + kHalfPiLo
+// and kHalfPiHi has 33 bits, so that its product with q is exact. sin r = r + r^3 P(r^2),
+// cos r = 1 - r^2 / 2 + r^4 P(r^2).
+inline constexpr float kMaxAngle = 0x1p19f;
+inline constexpr double kHalfPiHi = 0x1.921fb544p+0, kHalfPiLo = 0x1.0b4611a626331p-34;
+inline constexpr float kSinRadians[] = {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f12p-13f,
+                                        0x1.6cb8p-19f};
+inline constexpr float kCosRadians[] = {0x1.555556p-5f, -0x1.6c16b8p-10f, 0x1.a010c4p-16f,
+                                        -0x1.2417ep-22f};
+inline void sin_cos(F x, F& sin, F& cos) {
+  constexpr double kTwoOverPi = 0.63661977236758134308;
+  F quadrant;
+  const F r = reduce_half_pi(x, kTwoOverPi, kHalfPiHi, kHalfPiLo, quadrant);
+  const F r2 = r * r;
+  const F s = fma(r * r2, poly(r2, kSinRadians), r);
+  const F c = fma(r2 * r2, poly(r2, kCosRadians), fma(r2, set1(-0.5f), set1(1.0f)));
+  place_quadrant(quadrant, s, c, sin, cos);
+  sin = select(equal(x, zero()), x, sin);
 }
 
 }  // namespace lamella::cpu::LAMELLA_ISA

@@ -91,4 +91,10 @@ inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
   return {static_cast<float>(t - q)};
 }
 
+inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant) {
+  const double wide = x.v, q = ::rint(wide * two_over_pi);
+  quadrant = {static_cast<float>(q - 4 * ::floor(q * 0.25))};
+  return {static_cast<float>((wide - q * hi) - q * lo)};
+}
+
 }  // namespace lamella::cpu::scalar

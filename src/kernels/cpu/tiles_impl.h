@@ -55,6 +55,36 @@ constexpr TileFn pair_by_pair(Fn) {
   };
 }
 
+// Vectors of sin or cos; angles beyond their range one by one.
+template <class Fn, class One>
+constexpr TileFn circular(Fn, One) {
+  return [](void* dst, const void* a, const void*, const void*, int64_t n) {
+    float* y = static_cast<float*>(dst);
+    const float* x = floats(a);
+    for (int64_t i = 0; i < n; i += kLanes) {
+      const F angle = load(x + i);
+      const M beyond = less(set1(kMaxAngle), abs(angle));
+      float angles[kLanes];
+      store(angles, angle);
+      store(y + i, Fn{}(angle));
+      if (!any(beyond)) continue;
+      for (int j = 0; j < kLanes; ++j) {
+        if (__builtin_fabsf(angles[j]) > kMaxAngle) y[i + j] = One{}(angles[j]);
+      }
+    }
+  };
+}
+inline F sin_of(F x) {
+  F s, c;
+  sin_cos(x, s, c);
+  return s;
+}
+inline F cos_of(F x) {
+  F s, c;
+  sin_cos(x, s, c);
+  return c;
+}
+
 inline M truth(F a) { return ~equal(a, zero()); }
 inline F sign_of(F x) {
   const F y = select(less(x, zero()), set1(-1.0f), select(less(zero(), x), set1(1.0f), zero()));
@@ -113,8 +143,8 @@ constexpr Row kRows[] = {
     {TileOp::log2, unary([](F a) { return log2(a); })},
     {TileOp::log10, one_by_one([](float a) { return ::log10f(a); })},
     {TileOp::log1p, unary([](F a) { return log1p(a); })},
-    {TileOp::sin, one_by_one([](float a) { return ::sinf(a); })},
-    {TileOp::cos, one_by_one([](float a) { return ::cosf(a); })},
+    {TileOp::sin, circular([](F a) { return sin_of(a); }, [](float a) { return ::sinf(a); })},
+    {TileOp::cos, circular([](F a) { return cos_of(a); }, [](float a) { return ::cosf(a); })},
     {TileOp::tan, one_by_one([](float a) { return ::tanf(a); })},
     {TileOp::asin, one_by_one([](float a) { return ::asinf(a); })},
     {TileOp::acos, one_by_one([](float a) { return ::acosf(a); })},
