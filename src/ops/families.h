@@ -8,6 +8,7 @@
 namespace lamella {
 
 std::span<const Op* const> math_ops();
+std::span<const Op* const> activation_ops();
 std::span<const Op* const> shape_ops();
 std::span<const Op* const> reduce_ops();
 std::span<const Op* const> index_ops();

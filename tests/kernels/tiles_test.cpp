@@ -76,6 +76,10 @@ const Unary kUnary[] = {
     {TileOp::asin, -1, 1, 1.5, [](double x) { return std::asin(x); }},
     {TileOp::acos, -1, 1, 1.5, [](double x) { return std::acos(x); }},
     {TileOp::atan, -1e4, 1e4, 1.5, [](double x) { return std::atan(x); }},
+    {TileOp::asinh, -1e30, 1e30, 2, [](double x) { return std::asinh(x); }},
+    {TileOp::acosh, 1, 1e30, 2, [](double x) { return std::acosh(x); }},
+    {TileOp::atanh, -1, 1, 2, [](double x) { return std::atanh(x); }},
+    {TileOp::lgamma, -30, 1e30, 0.6, [](double x) { return std::lgamma(x); }},
     {TileOp::sinh, -88, 88, 2.5, [](double x) { return std::sinh(x); }},
     {TileOp::cosh, -88, 88, 2.5, [](double x) { return std::cosh(x); }},
     {TileOp::tanh, -10, 10, 2, [](double x) { return std::tanh(x); }},
@@ -155,6 +159,7 @@ const BinaryOf<double> kFloatBinary[] = {
     {TileOp::mod, exact_mod},
     {TileOp::fmod, [](double a, double b) { return std::fmod(a, b); }},
     {TileOp::pow, [](double a, double b) { return std::pow(a, b); }},
+    {TileOp::atan2, [](double a, double b) { return std::atan2(a, b); }},
     {TileOp::minimum,
      [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }},
     {TileOp::maximum,
@@ -186,7 +191,9 @@ TEST(Tiles, BinaryFloats) {
       const auto wide = apply<double>(op.op, Elem::f64, {wide_a, wide_b}, isa);
       for (size_t i = 0; i < a.size(); ++i) {
         const double want = op.exact(a[i], b[i]);
-        ASSERT_LE(ulp_error(y[i], want), op.op == TileOp::pow ? 1 : 0.5000001)
+        ASSERT_LE(ulp_error(y[i], want), op.op == TileOp::atan2 ? 1.5
+                                         : op.op == TileOp::pow ? 1
+                                                                : 0.5000001)
             << info(op.op).name << " " << a[i] << " " << b[i] << " gave " << y[i];
         ASSERT_TRUE(wide[i] == want || (std::isnan(wide[i]) && std::isnan(want)))
             << info(op.op).name;

@@ -4,25 +4,50 @@
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/tiles.h"
+#include "lamella/ops/activation/softplus.h"
 #include "lamella/ops/math/abs.h"
+#include "lamella/ops/math/acos.h"
+#include "lamella/ops/math/acosh.h"
+#include "lamella/ops/math/asin.h"
+#include "lamella/ops/math/asinh.h"
+#include "lamella/ops/math/atan.h"
+#include "lamella/ops/math/atan2.h"
+#include "lamella/ops/math/atanh.h"
+#include "lamella/ops/math/bit_and.h"
+#include "lamella/ops/math/bit_not.h"
+#include "lamella/ops/math/bit_or.h"
+#include "lamella/ops/math/bit_xor.h"
 #include "lamella/ops/math/cast.h"
 #include "lamella/ops/math/ceil.h"
 #include "lamella/ops/math/cos.h"
+#include "lamella/ops/math/cosh.h"
+#include "lamella/ops/math/digamma.h"
 #include "lamella/ops/math/div.h"
 #include "lamella/ops/math/elementwise_region.h"
 #include "lamella/ops/math/equal.h"
 #include "lamella/ops/math/erf.h"
+#include "lamella/ops/math/erfinv.h"
 #include "lamella/ops/math/exp.h"
+#include "lamella/ops/math/exp2.h"
+#include "lamella/ops/math/expm1.h"
 #include "lamella/ops/math/floor.h"
+#include "lamella/ops/math/fmod.h"
 #include "lamella/ops/math/gelu.h"
 #include "lamella/ops/math/greater.h"
 #include "lamella/ops/math/greater_equal.h"
+#include "lamella/ops/math/is_inf.h"
+#include "lamella/ops/math/is_nan.h"
 #include "lamella/ops/math/less.h"
 #include "lamella/ops/math/less_equal.h"
+#include "lamella/ops/math/lgamma.h"
 #include "lamella/ops/math/log.h"
+#include "lamella/ops/math/log10.h"
+#include "lamella/ops/math/log1p.h"
+#include "lamella/ops/math/log2.h"
 #include "lamella/ops/math/logical_and.h"
 #include "lamella/ops/math/logical_not.h"
 #include "lamella/ops/math/logical_or.h"
+#include "lamella/ops/math/logical_xor.h"
 #include "lamella/ops/math/maximum.h"
 #include "lamella/ops/math/minimum.h"
 #include "lamella/ops/math/mod.h"
@@ -33,14 +58,20 @@
 #include "lamella/ops/math/relu.h"
 #include "lamella/ops/math/round.h"
 #include "lamella/ops/math/rsqrt.h"
+#include "lamella/ops/math/shift_left.h"
+#include "lamella/ops/math/shift_right.h"
 #include "lamella/ops/math/sigmoid.h"
 #include "lamella/ops/math/sign.h"
 #include "lamella/ops/math/silu.h"
 #include "lamella/ops/math/sin.h"
+#include "lamella/ops/math/sinh.h"
 #include "lamella/ops/math/sqrt.h"
 #include "lamella/ops/math/square.h"
 #include "lamella/ops/math/sub.h"
+#include "lamella/ops/math/tan.h"
 #include "lamella/ops/math/tanh.h"
+#include "lamella/ops/math/trigamma.h"
+#include "lamella/ops/math/trunc.h"
 #include "lamella/ops/math/where.h"
 
 namespace lamella::cpu {
@@ -52,24 +83,48 @@ struct OpcodeRow {
 };
 constexpr OpcodeRow kOpcodes[] = {
     {&op<Abs>, TileOp::abs},
+    {&op<Acos>, TileOp::acos},
+    {&op<Acosh>, TileOp::acosh},
     {&op<Add>, TileOp::add},
+    {&op<Asin>, TileOp::asin},
+    {&op<Asinh>, TileOp::asinh},
+    {&op<Atan>, TileOp::atan},
+    {&op<Atan2>, TileOp::atan2},
+    {&op<Atanh>, TileOp::atanh},
+    {&op<BitAnd>, TileOp::bit_and},
+    {&op<BitNot>, TileOp::bit_not},
+    {&op<BitOr>, TileOp::bit_or},
+    {&op<BitXor>, TileOp::bit_xor},
     {&op<Cast>, TileOp::cast},
     {&op<Ceil>, TileOp::ceil},
     {&op<Cos>, TileOp::cos},
+    {&op<Cosh>, TileOp::cosh},
+    {&op<Digamma>, TileOp::digamma},
     {&op<Div>, TileOp::div},
     {&op<Equals>, TileOp::equal},
     {&op<Erf>, TileOp::erf},
+    {&op<Erfinv>, TileOp::erfinv},
     {&op<Exp>, TileOp::exp},
+    {&op<Exp2>, TileOp::exp2},
+    {&op<Expm1>, TileOp::expm1},
     {&op<Floor>, TileOp::floor},
+    {&op<Fmod>, TileOp::fmod},
     {&op<Gelu>, TileOp::gelu},
     {&op<Greater>, TileOp::greater},
     {&op<GreaterEqual>, TileOp::greater_equal},
+    {&op<IsInf>, TileOp::is_inf},
+    {&op<IsNan>, TileOp::is_nan},
     {&op<Less>, TileOp::less},
     {&op<LessEqual>, TileOp::less_equal},
+    {&op<Lgamma>, TileOp::lgamma},
     {&op<Log>, TileOp::log},
+    {&op<Log10>, TileOp::log10},
+    {&op<Log1p>, TileOp::log1p},
+    {&op<Log2>, TileOp::log2},
     {&op<LogicalAnd>, TileOp::logical_and},
     {&op<LogicalNot>, TileOp::logical_not},
     {&op<LogicalOr>, TileOp::logical_or},
+    {&op<LogicalXor>, TileOp::logical_xor},
     {&op<Maximum>, TileOp::maximum},
     {&op<Minimum>, TileOp::minimum},
     {&op<Mod>, TileOp::mod},
@@ -80,14 +135,21 @@ constexpr OpcodeRow kOpcodes[] = {
     {&op<Relu>, TileOp::relu},
     {&op<Round>, TileOp::round},
     {&op<Rsqrt>, TileOp::rsqrt},
+    {&op<ShiftLeft>, TileOp::shift_left},
+    {&op<ShiftRight>, TileOp::shift_right},
     {&op<Sigmoid>, TileOp::sigmoid},
     {&op<Sign>, TileOp::sign},
     {&op<Silu>, TileOp::silu},
     {&op<Sin>, TileOp::sin},
+    {&op<Sinh>, TileOp::sinh},
+    {&op<Softplus>, TileOp::softplus},
     {&op<Sqrt>, TileOp::sqrt},
     {&op<Square>, TileOp::square},
     {&op<Sub>, TileOp::sub},
+    {&op<Tan>, TileOp::tan},
     {&op<Tanh>, TileOp::tanh},
+    {&op<Trigamma>, TileOp::trigamma},
+    {&op<Trunc>, TileOp::trunc},
     {&op<Where>, TileOp::select},
 };
 

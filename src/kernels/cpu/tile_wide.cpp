@@ -2,6 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "lamella/base/special.h"
 #include "lamella/kernels/cpu/tile_types.h"
 
 namespace lamella::cpu {
@@ -182,10 +183,18 @@ constexpr Table f64_table() {
       {TileOp::asin, one([](double a) { return std::asin(a); })},
       {TileOp::acos, one([](double a) { return std::acos(a); })},
       {TileOp::atan, one([](double a) { return std::atan(a); })},
+      {TileOp::asinh, one([](double a) { return std::asinh(a); })},
+      {TileOp::acosh, one([](double a) { return std::acosh(a); })},
+      {TileOp::atanh, one([](double a) { return std::atanh(a); })},
+      {TileOp::atan2, two([](double a, double b) { return std::atan2(a, b); })},
       {TileOp::sinh, one([](double a) { return std::sinh(a); })},
       {TileOp::cosh, one([](double a) { return std::cosh(a); })},
       {TileOp::tanh, one([](double a) { return std::tanh(a); })},
       {TileOp::erf, one([](double a) { return std::erf(a); })},
+      {TileOp::erfinv, one([](double a) { return inverse_erf(a); })},
+      {TileOp::lgamma, one([](double a) { return log_gamma(a); })},
+      {TileOp::digamma, one([](double a) { return digamma_of(a); })},
+      {TileOp::trigamma, one([](double a) { return trigamma_of(a); })},
       {TileOp::sigmoid, one([](double a) { return sigmoid(a); })},
       {TileOp::silu, one([](double a) { return a * sigmoid(a); })},
       {TileOp::gelu, one([](double a) { return gelu(a); })},

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "lamella/base/special.h"
 #include "lamella/kernels/cpu/simd_math.h"
 #include "lamella/kernels/cpu/tiles.h"
 
@@ -149,10 +150,18 @@ constexpr Row kRows[] = {
     {TileOp::asin, one_by_one([](float a) { return ::asinf(a); })},
     {TileOp::acos, one_by_one([](float a) { return ::acosf(a); })},
     {TileOp::atan, one_by_one([](float a) { return ::atanf(a); })},
+    {TileOp::asinh, one_by_one([](float a) { return ::asinhf(a); })},
+    {TileOp::acosh, one_by_one([](float a) { return ::acoshf(a); })},
+    {TileOp::atanh, one_by_one([](float a) { return ::atanhf(a); })},
+    {TileOp::atan2, pair_by_pair([](float a, float b) { return ::atan2f(a, b); })},
     {TileOp::sinh, one_by_one([](float a) { return ::sinhf(a); })},
     {TileOp::cosh, one_by_one([](float a) { return ::coshf(a); })},
     {TileOp::tanh, unary([](F a) { return tanh(a); })},
     {TileOp::erf, unary([](F a) { return erf(a); })},
+    {TileOp::erfinv, one_by_one([](float a) { return float(inverse_erf(a)); })},
+    {TileOp::lgamma, one_by_one([](float a) { return float(log_gamma(a)); })},
+    {TileOp::digamma, one_by_one([](float a) { return float(digamma_of(a)); })},
+    {TileOp::trigamma, one_by_one([](float a) { return float(trigamma_of(a)); })},
     {TileOp::sigmoid, unary([](F a) { return sigmoid(a); })},
     {TileOp::silu, unary([](F a) { return silu(a); })},
     {TileOp::gelu, unary([](F a) { return gelu(a); })},

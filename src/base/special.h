@@ -1,0 +1,14 @@
+// Special functions that the C++ library lacks, in f64.
+#pragma once
+
+namespace lamella {
+
+// y with erf(y) = x; infinite at -1 and 1, NaN beyond.
+double inverse_erf(double x);
+// Natural logarithm of |gamma(x)|. Unlike std::lgamma it writes no global sign.
+double log_gamma(double x);
+// First and second derivative of log_gamma.
+double digamma_of(double x);
+double trigamma_of(double x);
+
+}  // namespace lamella

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "lamella/ops/math/float_predicate.h"
+
+namespace lamella {
+
+struct IsInf : FloatPredicate<IsInf> {
+  static constexpr Info info{.name = "is_inf",
+                             .inputs = "x",
+                             .outputs = "y",
+                             .doc = "Is x infinity or -infinity?",
+                             .traits = kElementwise | kNoGrad};
+  static bool holds(double x) { return std::isinf(x); }
+  static void add_literals(Samples& s) {
+    // golden:begin
+    // clang-format off
+    const std::string source = "NumPy 2.4.6, SciPy 1.17.1, tools/golden/math_samples.py";
+    s.expect(source, {In{.shape = {6}, .dtype = kF32, .values = {1, -1, 0, INFINITY, -INFINITY,
+      NAN}}}, NoAttrs{}, {Expect{{6}, {0, 0, 0, 1, 1, 0}}});
+    // clang-format on
+    // golden:end
+  }
+};
+inline constexpr Call<IsInf> is_inf;
+
+}  // namespace lamella

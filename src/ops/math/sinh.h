@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cmath>
+
+#include "lamella/ops/math/elementwise.h"
+
+namespace lamella {
+
+struct Sinh : Unary<Sinh> {
+  static constexpr Info info{.name = "sinh",
+                             .inputs = "x",
+                             .outputs = "y",
+                             .doc = "Hyperbolic sine.",
+                             .ulps = 4,
+                             .traits = kElementwise};
+  static double apply(double x) { return std::sinh(x); }
+  static void vjp(VjpCx& cx, const NoAttrs&);
+  static void samples(Samples& s) {
+    add_unary_samples(s, {-4, 4});
+    // golden:begin
+    // clang-format off
+    const std::string source = "NumPy 2.4.6, SciPy 1.17.1, tools/golden/math_samples.py";
+    s.expect(source, {In{.shape = {2, 4}, .dtype = kF32, .values = {-2.9375, -3, 2.375, 0, 0.75,
+      0.8125, 1.6875, -3.8125}}}, NoAttrs{}, {Expect{{2, 4}, {-9.40780885, -10.0178749, 5.32899935,
+      0, 0.822316732, 0.904893739, 2.61048376, -22.6206816}}});
+    s.expect(source, {In{.shape = {3}, .dtype = kF32, .values = {INFINITY, -INFINITY, NAN}}},
+      NoAttrs{}, {Expect{{3}, {INFINITY, -INFINITY, NAN}}}).grad = false;
+    // clang-format on
+    // golden:end
+  }
+};
+inline constexpr Call<Sinh> sinh;
+
+}  // namespace lamella
