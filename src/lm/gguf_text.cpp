@@ -23,8 +23,24 @@ struct Flag {
 constexpr Flag kFlags[] = {
     {"add_bos_token", &Vocabulary::add_bos},
     {"add_eos_token", &Vocabulary::add_eos},
+    {"add_sep_token", &Vocabulary::add_sep},
     {"add_space_prefix", &Vocabulary::add_space_prefix},
     {"remove_extra_whitespaces", &Vocabulary::remove_extra_whitespaces},
+};
+
+// The ids that a kind of tokenizer has where the file names none.
+struct DefaultId {
+  std::string_view model;
+  int32_t Vocabulary::*id;
+  int32_t value;
+};
+constexpr DefaultId kDefaultIds[] = {
+    {"bert", &Vocabulary::pad, 0},    {"bert", &Vocabulary::unk, 100},
+    {"bert", &Vocabulary::bos, 101},  {"bert", &Vocabulary::sep, 102},
+    {"bert", &Vocabulary::mask, 103}, {"llama", &Vocabulary::unk, 0},
+    {"llama", &Vocabulary::bos, 1},   {"llama", &Vocabulary::eos, 2},
+    {"t5", &Vocabulary::pad, 0},      {"t5", &Vocabulary::eos, 1},
+    {"t5", &Vocabulary::unk, 2},
 };
 
 std::string full_key(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
@@ -39,6 +55,8 @@ Vocabulary read_vocabulary(const gguf::Gguf& file) {
   v.scores = file.get_or<std::vector<float>>(full_key("scores"), {});
   v.token_types = file.get_or<std::vector<int32_t>>(full_key("token_type"), {});
   v.merges = file.get_or<std::vector<std::string>>(full_key("merges"), {});
+  for (const DefaultId& d : kDefaultIds)
+    if (d.model == v.model && static_cast<size_t>(d.value) < v.tokens.size()) v.*(d.id) = d.value;
   for (const SpecialId& s : kSpecialIds)
     // Files mark "no such token" by an id beyond the list.
     if (auto id = file.get_if<uint32_t>(full_key(s.key)); id && *id < v.tokens.size())

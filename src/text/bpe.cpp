@@ -10,14 +10,12 @@
 #include "lamella/base/text.h"
 #include "lamella/text/bpe_merges.h"
 #include "lamella/text/byte_alphabet.h"
+#include "lamella/text/byte_tokens.h"
 #include "lamella/text/pretokenize.h"
+#include "lamella/text/word_cache.h"
 
 namespace lamella {
 namespace {
-
-// Words a call remembers, and the longest word worth it.
-constexpr size_t kCachedWords = 1 << 16;
-constexpr size_t kCachedBytes = 48;
 
 class BpeTokenizer final : public Tokenizer {
  public:
@@ -32,20 +30,11 @@ class BpeTokenizer final : public Tokenizer {
   }
 
  private:
-  // The tokens of words seen in this call; the words' text lives as long as the call.
-  struct Cache {
-    struct Span {
-      size_t begin = 0, size = 0;
-    };
-    std::unordered_map<std::string_view, Span> words;
-    std::vector<int32_t> ids;
-  };
-
   void encode_fragments(std::span<const Fragment> fragments,
                         std::vector<int32_t>& ids) const override {
     std::deque<std::string> repaired;
     std::vector<uint32_t> symbols;
-    Cache cache;
+    WordCache cache;
     for (const Fragment& fragment : fragments) {
       if (fragment.id >= 0) {
         ids.push_back(fragment.id);
@@ -54,27 +43,9 @@ class BpeTokenizer final : public Tokenizer {
       std::string_view text = fragment.text;
       if (!is_utf8(text)) text = repaired.emplace_back(repair_utf8(text));
       for (const std::string_view word : pre_tokenizer_.split(text))
-        encode_word(word, cache, symbols, ids);
-    }
-  }
-
-  void encode_word(std::string_view word, Cache& cache, std::vector<uint32_t>& symbols,
-                   std::vector<int32_t>& ids) const {
-    const bool cacheable = word.size() <= kCachedBytes;
-    if (cacheable) {
-      const auto found = cache.words.find(word);
-      if (found != cache.words.end()) {
-        const auto begin = cache.ids.begin() + static_cast<ptrdiff_t>(found->second.begin);
-        ids.insert(ids.end(), begin, begin + static_cast<ptrdiff_t>(found->second.size));
-        return;
-      }
-    }
-    const size_t before = ids.size();
-    merge_word(word, symbols, ids);
-    if (cacheable && cache.words.size() < kCachedWords) {
-      const size_t begin = cache.ids.size();
-      cache.ids.insert(cache.ids.end(), ids.begin() + static_cast<ptrdiff_t>(before), ids.end());
-      cache.words.emplace(word, Cache::Span{begin, ids.size() - before});
+        cache.append(word, ids, [&](std::string_view w, std::vector<int32_t>& out) {
+          merge_word(w, symbols, out);
+        });
     }
   }
 
@@ -114,28 +85,11 @@ class BpeTokenizer final : public Tokenizer {
         return from_byte_alphabet(text);
       case TokenType::user_defined:
         return text;
-      case TokenType::byte: {  // "<0x0A>"
-        uint8_t byte = 0;
-        CHECK_USER(parse_byte_token(text, byte), "tokenizer: token ", id,
-                   " is marked as a byte; got '", printable(text, 60), "'; want <0x00> to <0xFF>");
-        return std::string(1, static_cast<char>(byte));
-      }
+      case TokenType::byte:
+        return byte_of_token(text, id);
       default:
         return {};
     }
-  }
-
-  static bool parse_byte_token(std::string_view text, uint8_t& byte) {
-    const auto digit = [](char c) {
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                    : -1;
-    };
-    if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return false;
-    const int high = digit(text[3]), low = digit(text[4]);
-    byte = static_cast<uint8_t>(high * 16 + low);
-    return high >= 0 && low >= 0;
   }
 
   // Symbols are token ids, then numbers for the texts that merge rules speak of but that are no

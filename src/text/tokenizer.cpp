@@ -8,6 +8,11 @@
 #include "lamella/base/hash.h"
 #include "lamella/base/text.h"
 #include "lamella/text/bpe.h"
+#include "lamella/text/byte_tokens.h"
+#include "lamella/text/spm.h"
+#include "lamella/text/unigram.h"
+#include "lamella/text/word_model.h"
+#include "lamella/text/word_piece.h"
 
 namespace lamella {
 namespace {
@@ -19,7 +24,10 @@ struct ModelRow {
 
 // The kinds of tokenizer, by the name that GGUF files carry in tokenizer.ggml.model.
 constexpr ModelRow kModels[] = {
+    {"bert", make_word_piece_tokenizer},
     {"gpt2", make_bpe_tokenizer},
+    {"llama", make_spm_tokenizer},
+    {"t5", make_unigram_tokenizer},
 };
 
 // `text` without the spaces before punctuation and contractions that WordPiece-style decoding
@@ -85,6 +93,19 @@ void Tokenizer::set_pieces(const std::function<std::string(int32_t)>& bytes_of_t
   }
   piece_offsets_.push_back(piece_bytes_.size());
   piece_bytes_.shrink_to_fit();
+}
+
+std::string Tokenizer::plain_piece(int32_t id) const {
+  switch (type(id)) {
+    case TokenType::normal:
+      return unmark_spaces(token(id));
+    case TokenType::user_defined:
+      return token(id);
+    case TokenType::byte:
+      return byte_of_token(token(id), id);
+    default:
+      return {};
+  }
 }
 
 bool Tokenizer::is_hidden(int32_t id) const {

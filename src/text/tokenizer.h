@@ -73,6 +73,9 @@ class Tokenizer {
   virtual void encode_fragments(std::span<const Fragment> fragments,
                                 std::vector<int32_t>& ids) const = 0;
 
+  // The bytes of a token of a vocabulary that marks spaces and writes bytes as <0x0A>.
+  std::string plain_piece(int32_t id) const;
+
   bool add_space_prefix() const { return add_space_prefix_; }
 
  private:

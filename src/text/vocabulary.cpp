@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <unordered_map>
 
@@ -94,6 +95,12 @@ void normalise(Vocabulary& vocabulary) {
     if (contains(kEndTexts, v.tokens[id])) v.token_types[id] = int32_t(TokenType::control);
     if (contains(kChannelTexts, v.tokens[id])) v.token_types[id] = int32_t(TokenType::user_defined);
   }
+}
+
+void check_scores(const Vocabulary& vocabulary) {
+  for (size_t id = 0; id < vocabulary.scores.size(); ++id)
+    CHECK_USER(std::isfinite(vocabulary.scores[id]), "tokenizer: the score of token ", id,
+               " is no number; got ", vocabulary.scores[id], "; want a finite one");
 }
 
 std::vector<int32_t> end_of_generation_tokens(const Vocabulary& vocabulary) {

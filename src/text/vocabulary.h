@@ -21,7 +21,7 @@ enum class TokenType : int32_t {
 };
 
 struct Vocabulary {
-  std::string model;                 // kind of tokenizer: "gpt2"
+  std::string model;                 // kind of tokenizer: "gpt2", "llama", "t5", "bert"
   std::string pre;                   // name of the pre-tokenizer; empty means "default"
   std::vector<std::string> tokens;   // text by id, as stored in the file
   std::vector<float> scores;         // empty, or one a token
@@ -41,6 +41,7 @@ struct Vocabulary {
   // Unset: what the kind of tokenizer does by default.
   std::optional<bool> add_bos;
   std::optional<bool> add_eos;
+  std::optional<bool> add_sep;  // what "bert" has for add_eos
   std::optional<bool> add_space_prefix;
   std::optional<bool> remove_extra_whitespaces;
   std::vector<uint8_t> precompiled_charsmap;
@@ -50,6 +51,10 @@ struct Vocabulary {
 // as control the end-of-turn tokens that a file forgot to mark. Throws UserError for what no
 // tokenizer could use: no tokens, lists of the wrong length, duplicate tokens, ids out of range.
 void normalise(Vocabulary& vocabulary);
+
+// UserError unless all scores are numbers, as kinds that compare them need. `vocabulary` is
+// normalised.
+void check_scores(const Vocabulary& vocabulary);
 
 // Ids after which generation stops: eos, eot, eom and the tokens known by their text to end a
 // turn. Sorted. `vocabulary` is normalised.
