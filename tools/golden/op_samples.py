@@ -17,6 +17,7 @@ FILES = {
     "linear": "src/ops/linalg/linear.h",
     "multi_linear": "src/ops/linalg/multi_linear.h",
     "gated_mlp_up": "src/ops/linalg/gated_mlp_up.h",
+    "grouped_matmul": "src/ops/linalg/grouped_matmul.cpp",
     "softmax": "src/ops/nn/softmax.h",
     "log_softmax": "src/ops/nn/log_softmax.h",
     "rms_norm": "src/ops/nn/rms_norm.h",
@@ -306,6 +307,15 @@ def ragged():
     case("kv_append", [in_(cache, "kF16"), new, q_start, table, kv_len], "NoAttrs{}", [after])
 
 
+def experts():
+    x, w, chosen = grid(3, 4), grid(3, 5, 4), np.array([[2, 0], [1, 1], [0, 2]])
+    y = [[w[e] @ x[t] for e in row] for t, row in enumerate(chosen)]
+    case("grouped_matmul", [x, w, chosen], "Attrs{}", [np.array(y)])
+    x, w, chosen = grid(2, 3, 4), grid(3, 4, 2), np.array([[0, 2, 2], [2, 1, 0]])
+    y = [[x[t, s] @ w[e] for s, e in enumerate(row)] for t, row in enumerate(chosen)]
+    case("grouped_matmul", [x, w, chosen], "Attrs{.transpose_w = false}", [np.array(y)])
+
+
 if __name__ == "__main__":
     linalg()
     softmaxes()
@@ -313,4 +323,5 @@ if __name__ == "__main__":
     ropes()
     dense_cases()
     ragged()
+    experts()
     write_all()

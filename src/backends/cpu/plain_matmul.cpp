@@ -5,6 +5,7 @@
 
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/base/numeric.h"
+#include "lamella/ops/linalg/grouped_matmul.h"
 #include "lamella/ops/linalg/matmul.h"
 
 namespace lamella::cpu {
@@ -101,6 +102,30 @@ planned::Status launch_plain_matmul(const planned::StepCx& cx) {
       }
       type.row(p, x_at, w_at, r * p.n);
     }
+  });
+  return {};
+}
+
+bool plain_grouped_accepts(const Graph& g, const Node& n, const void*) {
+  const DType x = type_of_input(g, n, 0).dtype, w = type_of_input(g, n, 1).dtype;
+  return x == w && x.is_float() && row_of(x);
+}
+
+planned::Status launch_plain_grouped(const planned::StepCx& cx) {
+  const bool transposed = cx.attrs<lamella::GroupedMatmul::Attrs>().transpose_w;
+  const planned::Operand &x = cx.in(0), &w = cx.in(1), &expert = cx.in(2), &y = cx.out(0);
+  const int64_t slots = expert.size(1), n_rows = expert.numel(), experts = w.size(0);
+  const int32_t* chosen = expert.as<const int32_t>();
+  for (int64_t r = 0; r < n_rows; ++r)
+    if (chosen[r] < 0 || chosen[r] >= experts)
+      return {planned::Status::index_out_of_range, r, chosen[r]};
+  Product p{x.data, w.data, y.data, y.size(-1), x.size(-1), 1, 0, 0, false};
+  p.w_row = transposed ? p.k : 1;
+  p.w_step = transposed ? 1 : p.n;
+  const TypeRow& type = *row_of(y.dtype);
+  device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r)
+      type.row(p, (x.rank == 3 ? r : r / slots) * p.k, chosen[r] * p.n * p.k, r * p.n);
   });
   return {};
 }

@@ -1,4 +1,4 @@
-// The matrix product for every plain type, layout and broadcast, by loops: what the fast kernels do
+// Matrix products for every plain type, layout and broadcast, by loops: what the fast kernels do
 // not take.
 #pragma once
 
@@ -8,5 +8,9 @@ namespace lamella::cpu {
 
 bool plain_matmul_accepts(const Graph& g, const Node& n, const void* device);
 planned::Status launch_plain_matmul(const planned::StepCx& cx);
+
+// The same for grouped_matmul, of dense operands.
+bool plain_grouped_accepts(const Graph& g, const Node& n, const void* device);
+planned::Status launch_plain_grouped(const planned::StepCx& cx);
 
 }  // namespace lamella::cpu

@@ -5,9 +5,11 @@
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/backends/cpu/plain_matmul.h"
+#include "lamella/kernels/cpu/grouped_matmul.h"
 #include "lamella/kernels/cpu/matmul.h"
 #include "lamella/kernels/cpu/pack.h"
 #include "lamella/ops/linalg/gated_mlp_up.h"
+#include "lamella/ops/linalg/grouped_matmul.h"
 #include "lamella/ops/linalg/linear.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/linalg/multi_linear.h"
@@ -34,15 +36,15 @@ std::optional<Activation> activation_of(lamella::Activation a) {
   return std::nullopt;
 }
 
-// x is f32, or packed as the weights want it; w is one matrix [n, k].
+// x is f32, or packed as the weights want it; w is one matrix [n, k], or several (rank 3).
 bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights, bool transpose_w,
-                  Compute compute, const void* device) {
+                  Compute compute, const void* device, size_t rank = 2) {
   const Type& x = type_of_input(g, n, 0);
   const Isa isa = static_cast<const Device*>(device)->isa;
   if (!transpose_w || compute != Compute::exact || x.rank() < 1) return false;
   for (size_t i : weights) {
     const Type& w = type_of_input(g, n, i);
-    if (w.rank() != 2 || !is_weight_type(w.dtype)) return false;
+    if (w.rank() != rank || !is_weight_type(w.dtype)) return false;
     const bool exact = x.dtype == kF32;
     const bool packed = x.dtype.is_block() && w.dtype.is_block() &&
                         x.dtype.info().format == &activation_encoding(*w.dtype.info().format, isa);
@@ -184,6 +186,43 @@ struct GatedMlpUpJobs {
   }
 };
 
+constexpr size_t kGroupedWeights[] = {1};
+
+bool grouped_accepts(const Graph& g, const Node& n, const void* device) {
+  const auto& a = n.attrs.as<lamella::GroupedMatmul::Attrs>();
+  return operands_fit(g, n, kGroupedWeights, a.transpose_w, Compute::exact, device, 3);
+}
+
+DType grouped_activation(const Graph& g, const Node& n, const void* device) {
+  return wanted_encoding(g, n, kGroupedWeights, device);
+}
+
+cpu::GroupedMatmul grouped_of(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &w = cx.in(1), &expert = cx.in(2);
+  cpu::GroupedMatmul job;
+  job.isa = device_of(cx).isa;
+  job.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
+  job.tokens = expert.size(0);
+  job.slots = expert.size(1);
+  job.experts = w.size(0);
+  job.n = w.size(1);
+  job.k = w.size(2);
+  job.shares_x = x.rank == 2;
+  job.x = activations_of(x);
+  job.w = weights_of(w);
+  job.expert = expert.as<const int32_t>();
+  job.y = cx.out(0).as<float>();
+  return job;
+}
+
+int64_t grouped_workspace(const planned::StepCx& cx) {
+  return grouped_matmul_workspace(grouped_of(cx), *device_of(cx).pool);
+}
+
+planned::Status launch_grouped(const planned::StepCx& cx) {
+  return status_of(grouped_matmul(grouped_of(cx), cx.workspace(), *device_of(cx).pool), &cx.in(2));
+}
+
 template <class J>
 planned::Status launch(const planned::StepCx& cx) {
   Jobs jobs;
@@ -267,6 +306,16 @@ planned::Status launch_encode(const planned::StepCx& cx) {
 std::span<const planned::Row> matmul_rows() {
   static const std::vector<planned::Row> rows{
       row_of<GatedMlpUp, GatedMlpUpJobs>("gated_matmul"),
+      {.op = &op<lamella::GroupedMatmul>,
+       .name = "grouped_matmul",
+       .accepts = grouped_accepts,
+       .launch = launch_grouped,
+       .workspace = grouped_workspace,
+       .activation = grouped_activation},
+      {.op = &op<lamella::GroupedMatmul>,
+       .name = "grouped_matmul_plain",
+       .accepts = plain_grouped_accepts,
+       .launch = launch_plain_grouped},
       row_of<Linear, LinearJobs>("matmul_epilogue"),
       row_of<Matmul, MatmulJobs>("matmul"),
       {.op = &op<Matmul>,

@@ -1,5 +1,6 @@
 #include "lamella/ops/families.h"
 #include "lamella/ops/linalg/gated_mlp_up.h"
+#include "lamella/ops/linalg/grouped_matmul.h"
 #include "lamella/ops/linalg/linear.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/linalg/multi_linear.h"
@@ -9,7 +10,7 @@ namespace lamella {
 std::span<const Op* const> linalg_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<GatedMlpUp>, &op<Linear>, &op<Matmul>, &op<MultiLinear>,
+      &op<GatedMlpUp>, &op<GroupedMatmul>, &op<Linear>, &op<Matmul>, &op<MultiLinear>,
       // sorted:end
   };
   return kOps;
