@@ -32,7 +32,7 @@ ModelMemory estimate_model_memory(const ModelFlags& flags) {
   m.kv_type = load.kv_type.name();
   m.context = load.context > 0 ? load.context : std::min(kDefaultContext, model.info.context);
   m.prefill_tokens = std::min(kPrefillTokens, m.context);
-  for (const auto& [name, tensor] : checkpoint.tensors)
+  for (const auto& [name, tensor] : model.weights)
     m.weights += static_cast<int64_t>(tensor.bytes());
   const auto binding = [&](int64_t tokens, int64_t length) {
     return bind_step(model.graph, m.context, {tokens, length});

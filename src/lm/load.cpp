@@ -24,6 +24,13 @@ constexpr BackendRow kBackends[] = {
     {"reference", [](int) { return make_reference_backend(); }},
 };
 
+// 0: what the model was trained for.
+int64_t wanted_context(const Checkpoint& checkpoint, const LoadOptions& options) {
+  if (options.context != 0) return options.context;
+  const int64_t trained = checkpoint.integer_or("context_length", kDefaultContext);
+  return std::max<int64_t>(std::min(kDefaultContext, trained), 0);
+}
+
 }  // namespace
 
 std::vector<std::string> backend_names() {
@@ -54,7 +61,8 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
   const Checkpoint checkpoint = load_gguf(m->path_, &problems);
   CHECK_USER(problems.empty(), m->path_, ": ", problems.empty() ? "" : problems[0],
              problems.size() > 1 ? str(" (and ", problems.size() - 1, " more)") : "");
-  Model model = build_model(checkpoint, {.kv_type = options.kv_type});
+  const int64_t context = wanted_context(checkpoint, options);
+  Model model = build_model(checkpoint, {.kv_type = options.kv_type, .context = context});
   const gguf::Gguf file = gguf::Gguf::open(m->path_);
   try {
     m->tokenizer_ = make_tokenizer(read_vocabulary(file));
@@ -65,10 +73,9 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
   if (const std::string source = read_chat_template(file); !source.empty())
     m->chat_template_ = std::make_unique<ChatTemplate>(source);
   auto weights = std::make_shared<Weights>();
-  for (const auto& [name, tensor] : checkpoint.tensors) weights->set(name, tensor);
-  EngineOptions engine{
-      .context = options.context, .max_sequences = options.max_sequences, .exact = options.exact};
-  if (engine.context == 0) engine.context = std::min(kDefaultContext, model.info.context);
+  for (const auto& [name, tensor] : model.weights) weights->set(name, tensor);
+  const EngineOptions engine{
+      .context = context, .max_sequences = options.max_sequences, .exact = options.exact};
   m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
   m->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

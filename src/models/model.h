@@ -9,6 +9,7 @@
 //   output   logits f32[rows, vocabulary]
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ namespace lamella {
 
 struct BuildOptions {
   DType kv_type = kF16;
-  int64_t page = 64;  // positions a page
+  int64_t page = 64;    // positions a page
+  int64_t context = 0;  // positions that sequences will have; 0: what the model was trained for
 };
 
 // What a runtime must know of a model besides its graph.
@@ -35,6 +37,7 @@ struct ModelInfo {
 struct Model {
   Graph graph;
   ModelInfo info;
+  std::map<std::string, Tensor, std::less<>> weights;  // of the graph's parameters
 };
 
 struct Architecture {

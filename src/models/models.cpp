@@ -1,25 +1,25 @@
 // The table of architectures.
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
-#include "lamella/models/llama.h"
+#include "lamella/models/decoder.h"
+#include "lamella/models/decoder_family.h"
 #include "lamella/models/model.h"
 
 namespace lamella {
-namespace {
 
-constexpr Architecture kArchitectures[] = {
-    // sorted:begin
-    {"llama", "Llama 1-3, SmolLM2, TinyLlama and their like", build_llama},
-    // sorted:end
-};
-
-}  // namespace
-
-std::span<const Architecture> architectures() { return kArchitectures; }
+std::span<const Architecture> architectures() {
+  static const std::vector<Architecture> all = [] {
+    std::vector<Architecture> list;
+    for (const DecoderFamily& f : decoder_families())
+      list.push_back({f.name, f.doc, build_decoder});
+    return list;
+  }();
+  return all;
+}
 
 Model build_model(const Checkpoint& checkpoint, const BuildOptions& options) {
   std::vector<std::string_view> names;
-  for (const Architecture& a : kArchitectures) {
+  for (const Architecture& a : architectures()) {
     if (a.name == checkpoint.architecture) return a.build(checkpoint, options);
     names.push_back(a.name);
   }
