@@ -14,8 +14,8 @@ struct CheckGreedyOptions {
 };
 
 // `path` is JSON: runs (prompt tokens, greedy tokens, margins, the five best logits of each step,
-// exact and native), and a text with its mean loss. For each run: the template's text and its
-// tokens are equal; exact: the greedy tokens are equal; by default, fed the reference's tokens:
+// exact and native), and in some a text with its mean loss. For each run: the template's text and
+// its tokens are equal; exact: the greedy tokens are equal; by default, fed the reference's tokens:
 // the best token is equal wherever the margin exceeds 0.2, and the five best logits are within
 // twice what the native arithmetic is off. The mean loss is within 0.15 % (exact: 0.01 %).
 // UserError when the file is not of that form.
