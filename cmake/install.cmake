@@ -5,10 +5,16 @@ include(GNUInstallDirs)
 
 # The folders whose headers a user may include.
 set(PUBLIC_FOLDERS base quant ir ops autodiff passes frontends models kernels backends runtime check text lm)
+# And those inside of them whose headers are the library's own.
+set(PRIVATE_FOLDERS text/tokenizer_json)
+set(EXCLUDED)
+foreach(folder ${PRIVATE_FOLDERS})
+  list(APPEND EXCLUDED REGEX "/${folder}$" EXCLUDE)
+endforeach()
 foreach(folder ${PUBLIC_FOLDERS})
   if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/src/${folder})
     install(DIRECTORY src/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lamella/${folder}
-            FILES_MATCHING PATTERN *.h)
+            FILES_MATCHING PATTERN *.h ${EXCLUDED})
   endif()
 endforeach()
 

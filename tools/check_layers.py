@@ -4,6 +4,7 @@ A folder may include itself, the folders in its last column, and what these may 
 that are installed include only headers that are installed too, and no private dependency.
 """
 
+import os
 import re
 
 import source_tree
@@ -29,16 +30,17 @@ def read_table(architecture):
     return allowed
 
 
-def installed_folders(install_cmake):
-    return set(re.search(r"set\(PUBLIC_FOLDERS ([^)]*)\)", install_cmake)[1].split())
+def installed_folders(install_cmake, name="PUBLIC_FOLDERS"):
+    found = re.search(rf"set\({name} ([^)]*)\)", install_cmake)
+    return set(found[1].split()) if found else set()
 
 
-def offences_of(path, text, allowed, installed):
+def offences_of(path, text, allowed, installed, private=()):
     folder = path.split("/")[1]
     if folder not in allowed:
         yield f"{path}: its folder has no row in the layer table of ARCHITECTURE.md"
         return
-    public = path.endswith(".h") and folder in installed
+    public = path.endswith(".h") and folder in installed and os.path.dirname(path[4:]) not in private
     for match in INCLUDE.finditer(text):
         where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
         quoted, system = match.groups()
@@ -51,15 +53,16 @@ def offences_of(path, text, allowed, installed):
             yield f'{where}: "{quoted}" is not of the form "lamella/<folder>/<file>"'
         elif parts[1] not in allowed[folder]:
             yield f"{where}: {folder} may not include {parts[1]} ({quoted})"
-        elif public and parts[1] not in installed:
+        elif public and (parts[1] not in installed or "/".join(parts[1:-1]) in private):
             yield f"{where}: an installed header includes {quoted}, which is not installed"
 
 
 def check(root):
     allowed = read_table(source_tree.read(root, "ARCHITECTURE.md"))
-    installed = installed_folders(source_tree.read(root, "cmake/install.cmake"))
+    install_cmake = source_tree.read(root, "cmake/install.cmake")
+    installed, private = installed_folders(install_cmake), installed_folders(install_cmake, "PRIVATE_FOLDERS")
     offences = []
     for path in source_tree.files(root, source_tree.CPP):
         if path.startswith("src/"):
-            offences += offences_of(path, source_tree.read(root, path), allowed, installed)
+            offences += offences_of(path, source_tree.read(root, path), allowed, installed, private)
     return offences

@@ -54,7 +54,7 @@ class LanguageModel {
   double load_seconds_ = 0;
 };
 
-// The tokenizer of a file alone, without its weights.
+// The tokenizer alone, without weights: of a file, or of a Hugging Face folder.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 // The back ends by name; UserError (with the choice) for another one.

@@ -9,6 +9,7 @@
 #include "lamella/base/python_package.h"
 #include "lamella/base/text.h"
 #include "lamella/frontends/checkpoint.h"
+#include "lamella/lm/folder_text.h"
 #include "lamella/lm/gguf_text.h"
 #include "lamella/lm/language_model.h"
 
@@ -48,7 +49,10 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads) {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
-  return make_tokenizer(read_vocabulary(gguf::Gguf::open(model_path(path).string())));
+  const std::filesystem::path found = model_path(path);
+  std::error_code problem;
+  if (std::filesystem::is_directory(found, problem)) return read_folder_tokenizer(found);
+  return make_tokenizer(read_vocabulary(gguf::Gguf::open(found.string())));
 }
 
 std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,

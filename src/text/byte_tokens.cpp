@@ -19,6 +19,10 @@ int digit(char c) {
 
 }  // namespace
 
+std::string byte_token_text(uint8_t byte) {
+  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
+}
+
 bool parse_byte_token(std::string_view text, uint8_t& byte) {
   if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return false;
   const int high = digit(text[3]), low = digit(text[4]);
@@ -35,11 +39,8 @@ std::string byte_of_token(std::string_view text, int32_t id) {
 
 std::array<int32_t, 256> find_byte_tokens(const Tokenizer& tokenizer) {
   std::array<int32_t, 256> ids{};
-  std::string text = "<0x00>";
   for (int byte = 0; byte < 256; ++byte) {
-    text[3] = kDigits[byte >> 4];
-    text[4] = kDigits[byte & 15];
-    ids[byte] = tokenizer.find(text);
+    ids[byte] = tokenizer.find(byte_token_text(static_cast<uint8_t>(byte)));
     if (ids[byte] < 0) ids[byte] = tokenizer.find(std::string(1, static_cast<char>(byte)));
   }
   return ids;

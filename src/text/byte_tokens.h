@@ -11,6 +11,9 @@ namespace lamella {
 
 class Tokenizer;
 
+// "<0x0A>".
+std::string byte_token_text(uint8_t byte);
+
 // The byte that "<0x0A>" means; false for any other text.
 bool parse_byte_token(std::string_view text, uint8_t& byte);
 

@@ -19,9 +19,10 @@ struct TokenizerReport {
   int n_failed = 0;
 };
 
-// For every string in `path` (JSON; base64 text, ids with special tokens parsed and not, the text
-// the ids give back): the ids and the text must be equal. Strings on which the reference itself
-// fails only have to be survived. UserError when the file is not of that form.
+// For every string in `path` (JSON; base64 text, ids with special tokens not parsed and parsed,
+// where that differs, and the text the ids give back, where it is known): the ids and the text must
+// be equal. Strings on which the reference itself fails only have to be survived. UserError when
+// the file is not of that form.
 TokenizerReport judge_tokenizer(const std::string& path, const Tokenizer& tokenizer);
 
 }  // namespace lamella

@@ -2,17 +2,18 @@
 // within each word.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "lamella/text/regex.h"
 
 namespace lamella {
 
 // One row of the table. The name is the one that GGUF files carry in tokenizer.ggml.pre.
 struct PreTokenizerRow {
   std::string_view name;
-  // PCRE2 with \s and \S as Unicode's White_Space. Each pattern cuts the pieces of the one before
+  // As text/regex.h reads them. Each pattern cuts the pieces of the one before
   // it: into its matches, and what lies between them.
   std::span<const std::string_view> patterns;
   bool ignore_merges = false;  // a word that is a token as a whole stays whole
@@ -29,16 +30,12 @@ const PreTokenizerRow& pre_tokenizer(std::string_view name);
 class PreTokenizer {
  public:
   explicit PreTokenizer(const PreTokenizerRow& row);
-  PreTokenizer(PreTokenizer&&) noexcept;
-  PreTokenizer& operator=(PreTokenizer&&) noexcept;
-  ~PreTokenizer();
 
   // The words of `text`, which is UTF-8 (surrogates allowed). They cover all of it, in order.
   std::vector<std::string_view> split(std::string_view text) const;
 
  private:
-  struct Pattern;
-  std::vector<std::unique_ptr<Pattern>> patterns_;
+  std::vector<Regex> patterns_;
 };
 
 }  // namespace lamella

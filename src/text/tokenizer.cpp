@@ -10,6 +10,7 @@
 #include "lamella/text/bpe.h"
 #include "lamella/text/byte_tokens.h"
 #include "lamella/text/spm.h"
+#include "lamella/text/unicode.h"
 #include "lamella/text/unigram.h"
 #include "lamella/text/word_model.h"
 #include "lamella/text/word_piece.h"
@@ -62,6 +63,24 @@ std::string without_loose_spaces(std::string text) {
   return out;
 }
 
+// Bytes of white space at an end of `text`.
+size_t n_leading_space(std::string_view text) {
+  size_t n = 0;
+  bool inside = true;
+  each_character(text, [&](uint32_t code, std::string_view bytes) {
+    inside &= is_white_space(code);
+    n += inside ? bytes.size() : 0;
+  });
+  return n;
+}
+size_t n_trailing_space(std::string_view text) {
+  size_t n = 0;
+  each_character(text, [&](uint32_t code, std::string_view bytes) {
+    n = is_white_space(code) ? n + bytes.size() : 0;
+  });
+  return n;
+}
+
 }  // namespace
 
 Tokenizer::Tokenizer(Vocabulary vocabulary, const Defaults& defaults)
@@ -71,10 +90,13 @@ Tokenizer::Tokenizer(Vocabulary vocabulary, const Defaults& defaults)
   add_eos_ = v.add_eos.value_or(defaults.add_eos && v.eos >= 0);
   add_space_prefix_ = v.add_space_prefix.value_or(defaults.add_space_prefix);
   clean_spaces_ = defaults.clean_spaces;
+  drop_first_shown_space_ = defaults.drop_first_shown_space;
   CHECK_USER(!add_bos_ || v.bos >= 0,
              "tokenizer: prompts are to begin with the bos token; got a vocabulary without one");
   CHECK_USER(!add_eos_ || v.eos >= 0,
              "tokenizer: prompts are to end with the eos token; got a vocabulary without one");
+  if (add_bos_) before_.push_back(v.bos);
+  if (add_eos_) after_.push_back(v.eos);
   end_tokens_ = end_of_generation_tokens(v);
   index_tokens();
   std::vector<SpecialTokens::Entry> entries;
@@ -86,10 +108,14 @@ Tokenizer::Tokenizer(Vocabulary vocabulary, const Defaults& defaults)
 }
 
 void Tokenizer::set_pieces(const std::function<std::string(int32_t)>& bytes_of_token) {
+  set_all_pieces([&](int32_t id) { return is_hidden(id) ? token(id) : bytes_of_token(id); });
+}
+
+void Tokenizer::set_all_pieces(const std::function<std::string(int32_t)>& bytes_of_token) {
   piece_offsets_.reserve(static_cast<size_t>(size()) + 1);
   for (int32_t id = 0; id < size(); ++id) {
     piece_offsets_.push_back(piece_bytes_.size());
-    piece_bytes_ += is_hidden(id) ? vocabulary_.tokens[id] : bytes_of_token(id);
+    piece_bytes_ += bytes_of_token(id);
   }
   piece_offsets_.push_back(piece_bytes_.size());
   piece_bytes_.shrink_to_fit();
@@ -117,25 +143,59 @@ void Tokenizer::check_id(int32_t id) const {
              "; want 0 to ", size() - 1);
 }
 
+void Tokenizer::set_affixes(std::vector<int32_t> before, std::vector<int32_t> after) {
+  before_ = std::move(before);
+  after_ = std::move(after);
+  for (const int32_t id : before_) check_id(id);
+  for (const int32_t id : after_) check_id(id);
+  add_bos_ = !before_.empty();
+  add_eos_ = !after_.empty();
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   std::vector<int32_t> ids;
-  if (options.add_special && add_bos_) ids.push_back(vocabulary_.bos);
-  encode_fragments(special_tokens_.split(text, options.parse_special), ids);
-  if (options.add_special && add_eos_) ids.push_back(vocabulary_.eos);
+  if (options.add_special) ids = before_;
+  std::vector<Fragment> fragments = split_special(text, options.parse_special);
+  strip_beside(fragments);
+  encode_fragments(fragments, ids);
+  if (options.add_special) ids.insert(ids.end(), after_.begin(), after_.end());
   return ids;
+}
+
+void Tokenizer::strip_beside(std::vector<Fragment>& fragments) const {
+  const Vocabulary& v = vocabulary_;
+  if (v.strip_left.empty() && v.strip_right.empty()) return;
+  const auto has = [](const std::vector<int32_t>& ids, int32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (size_t i = 0; i < fragments.size(); ++i) {
+    Fragment& fragment = fragments[i];
+    if (fragment.id >= 0) continue;
+    if (i > 0 && has(v.strip_right, fragments[i - 1].id))
+      fragment.text.remove_prefix(n_leading_space(fragment.text));
+    if (i + 1 < fragments.size() && has(v.strip_left, fragments[i + 1].id))
+      fragment.text.remove_suffix(n_trailing_space(fragment.text));
+  }
+  std::erase_if(fragments, [](const Fragment& f) { return f.id < 0 && f.text.empty(); });
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options) const {
   bool drop_space = add_space_prefix_;
-  if (options.remove_special && add_bos_ && !ids.empty() && ids.front() == vocabulary_.bos) {
-    ids = ids.subspan(1);
-    drop_space = false;
+  const auto begins = [&](const std::vector<int32_t>& with) {
+    return !with.empty() && ids.size() >= with.size() &&
+           std::equal(with.begin(), with.end(), ids.begin());
+  };
+  if (options.remove_special && begins(before_)) {
+    ids = ids.subspan(before_.size());
+    drop_space = drop_space && drop_first_shown_space_;
   }
-  if (options.remove_special && add_eos_ && !ids.empty() && ids.back() == vocabulary_.eos)
-    ids = ids.first(ids.size() - 1);
+  if (options.remove_special && !after_.empty() && ids.size() >= after_.size() &&
+      std::equal(after_.begin(), after_.end(), ids.end() - static_cast<ptrdiff_t>(after_.size())))
+    ids = ids.first(ids.size() - after_.size());
   std::string text;
   for (const int32_t id : ids) {
     std::string_view bytes = piece(id, options.show_special);
+    if (drop_first_shown_space_ && bytes.empty()) continue;
     if (drop_space && bytes.starts_with(' ')) bytes.remove_prefix(1);
     drop_space = false;
     text += bytes;

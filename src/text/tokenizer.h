@@ -60,6 +60,8 @@ class Tokenizer {
     bool add_eos = false;
     bool add_space_prefix = false;
     bool clean_spaces = false;
+    // Decoding drops a space at the start of the first token that shows, not only of the first.
+    bool drop_first_shown_space = false;
   };
 
   // `vocabulary` is normalised. Derived constructors call set_pieces.
@@ -68,6 +70,9 @@ class Tokenizer {
   // Keeps, for every id, the bytes that `bytes_of_token` gives for it; of control and unknown
   // tokens only the text is kept.
   void set_pieces(const std::function<std::string(int32_t)>& bytes_of_token);
+
+  // The same for all tokens.
+  void set_all_pieces(const std::function<std::string(int32_t)>& bytes_of_token);
 
   // Appends the ids of `fragments`; those with an id stand for themselves.
   virtual void encode_fragments(std::span<const Fragment> fragments,
@@ -78,7 +83,16 @@ class Tokenizer {
 
   bool add_space_prefix() const { return add_space_prefix_; }
 
+  // What stands before and after a text: bos and eos unless set.
+  void set_affixes(std::vector<int32_t> before, std::vector<int32_t> after);
+
+  // The text in pieces: tokens that stand for themselves, and what lies between them.
+  virtual std::vector<Fragment> split_special(std::string_view text, bool parse_special) const {
+    return special_tokens_.split(text, parse_special);
+  }
+
  private:
+  void strip_beside(std::vector<Fragment>& fragments) const;
   bool is_hidden(int32_t id) const;
   void check_id(int32_t id) const;
   size_t slot(std::string_view token) const;
@@ -86,6 +100,8 @@ class Tokenizer {
 
   Vocabulary vocabulary_;
   bool add_bos_ = false, add_eos_ = false, add_space_prefix_ = false, clean_spaces_ = false;
+  bool drop_first_shown_space_ = false;
+  std::vector<int32_t> before_, after_;  // what encoding adds
   std::vector<int32_t> end_tokens_;
   SpecialTokens special_tokens_;
   std::string piece_bytes_;            // all pieces, one after the other

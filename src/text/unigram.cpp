@@ -37,6 +37,7 @@ UnigramModel::UnigramModel(const std::vector<Entry>& entries, double lowest_scor
     if (static_cast<size_t>(e.id) >= scores_.size()) scores_.resize(static_cast<size_t>(e.id) + 1);
     scores_[e.id] = e.score;
     if (!e.text.empty()) trie_.add(e.text, e.id);
+    if (e.id == unknown_) unknown_text_ = e.text;
   }
   has_byte_tokens_ =
       std::all_of(byte_tokens_.begin(), byte_tokens_.end(), [](int32_t id) { return id >= 0; });
@@ -67,24 +68,26 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
     if (!known) reach(at + n_first, here + unknown_score_, -1);
     at += n_first;
   }
+  // The text of the unknown token counts as unknown too.
+  const auto is_unknown = [this](int32_t id) { return id < 0 || id == unknown_; };
   // Backwards from the end; tokens that end inside of a character are never begun from.
   std::vector<std::pair<size_t, size_t>> spans;
   for (size_t end = word.size(); end > 0; end = best[end].begin)
     spans.emplace_back(best[end].begin, end);
   for (size_t i = spans.size(); i-- > 0;) {
     const auto [begin, end] = spans[i];
-    if (best[end].id >= 0) {
+    if (!is_unknown(best[end].id)) {
       ids.push_back(best[end].id);
       continue;
     }
     size_t last = end;
-    while (i > 0 && best[spans[i - 1].second].id < 0) last = spans[--i].second;
+    while (i > 0 && is_unknown(best[spans[i - 1].second].id)) last = spans[--i].second;
     append_unknown(word.substr(begin, last - begin), ids);
   }
 }
 
 void UnigramModel::append_unknown(std::string_view text, std::vector<int32_t>& ids) const {
-  if (!has_byte_tokens_) {
+  if (!has_byte_tokens_ || (unknown_ >= 0 && text == unknown_text_)) {
     ids.push_back(unknown_);
     return;
   }

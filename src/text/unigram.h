@@ -33,6 +33,7 @@ class UnigramModel final : public WordModel {
   std::vector<double> scores_;  // by id
   double unknown_score_ = 0;
   int32_t unknown_ = -1;
+  std::string unknown_text_;  // if it can be matched
   bool has_byte_tokens_ = false;
   std::array<int32_t, 256> byte_tokens_{};
 };

@@ -109,6 +109,17 @@ std::string repair_utf8(std::string_view text) {
   return repaired;
 }
 
+std::string strict_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    out += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 std::string Utf8Stream::push(std::string_view bytes) {
   pending_ += bytes;
   std::string out;

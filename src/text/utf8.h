@@ -19,6 +19,9 @@ void append_utf8(std::string& text, uint32_t code_point);
 // back unchanged.
 std::string repair_utf8(std::string_view text);
 
+// `text` with every byte that starts no character as U+FFFD, surrogates too.
+std::string strict_utf8(std::string_view text);
+
 // Collects bytes and gives back the longest prefix that ends between characters. Bytes that can no
 // longer become a character are passed on as they are, or as U+FFFD each when `replace` is set.
 class Utf8Stream {

@@ -91,6 +91,7 @@ void normalise(Vocabulary& vocabulary) {
   check_id("separator", v.sep, n);
   check_id("padding", v.pad, n);
   check_id("mask", v.mask, n);
+  for (const int32_t id : v.ends) check_id("end", id, n);
   for (size_t id = 0; id < n; ++id) {
     if (contains(kEndTexts, v.tokens[id])) v.token_types[id] = int32_t(TokenType::control);
     if (contains(kChannelTexts, v.tokens[id])) v.token_types[id] = int32_t(TokenType::user_defined);
@@ -107,6 +108,7 @@ std::vector<int32_t> end_of_generation_tokens(const Vocabulary& vocabulary) {
   std::vector<int32_t> ids;
   for (const int32_t id : {vocabulary.eos, vocabulary.eot, vocabulary.eom})
     if (id >= 0) ids.push_back(id);
+  ids.insert(ids.end(), vocabulary.ends.begin(), vocabulary.ends.end());
   bool returns = false, calls = false;
   int32_t end = -1;
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {

@@ -38,6 +38,11 @@ struct Vocabulary {
   int32_t pad = -1;
   int32_t mask = -1;
 
+  std::vector<int32_t> ends;  // further tokens that end generation
+
+  // Special and user-defined tokens that swallow the white space before or after them.
+  std::vector<int32_t> strip_left, strip_right;
+
   // Unset: what the kind of tokenizer does by default.
   std::optional<bool> add_bos;
   std::optional<bool> add_eos;
@@ -56,8 +61,8 @@ void normalise(Vocabulary& vocabulary);
 // normalised.
 void check_scores(const Vocabulary& vocabulary);
 
-// Ids after which generation stops: eos, eot, eom and the tokens known by their text to end a
-// turn. Sorted. `vocabulary` is normalised.
+// Ids after which generation stops: eos, eot, eom, `ends` and the tokens known by their text to end
+// a turn. Sorted. `vocabulary` is normalised.
 std::vector<int32_t> end_of_generation_tokens(const Vocabulary& vocabulary);
 
 }  // namespace lamella
