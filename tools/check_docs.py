@@ -9,6 +9,7 @@ import sys
 
 PAGES = [
     ("docs/ops.md", ["ops", "--markdown"]),
+    ("docs/tokenizers.md", ["tokenize", "--markdown"]),
 ]
 
 

@@ -4,8 +4,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "lamella/base/error.h"
 #include "lamella/base/text.h"
 #include "lamella/cli/command.h"
+#include "lamella/cli/tokenizer_pages.h"
 #include "lamella/lm/language_model.h"
 
 namespace lamella::cli {
@@ -14,10 +16,12 @@ namespace {
 struct Options {
   std::string model;
   std::optional<std::string> text;
-  bool raw = false, literal = false, json = false;
+  bool raw = false, literal = false, json = false, markdown = false;
 };
 
 int run(const Options& o) {
+  if (o.markdown) return std::fputs(tokenizers_markdown().c_str(), stdout), kDone;
+  CHECK_USER(!o.model.empty(), "lamella tokenize: MODEL is required");
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(o.model);
   const std::string text =
       o.text ? *o.text : std::string(std::istreambuf_iterator<char>(std::cin), {});
@@ -40,11 +44,13 @@ int run(const Options& o) {
 
 void add_tokenize(Command command) {
   auto o = std::make_shared<Options>();
-  command.argument("MODEL", o->model, "a GGUF file, or py:PACKAGE[/FILE]");
+  command.argument("MODEL", o->model,
+                   "a GGUF file, py:PACKAGE[/FILE], or a folder with tokenizer.json", false);
   command.text("-p,--prompt", "TEXT", o->text, "the text; without it, all of standard input");
   command.flag("--raw", o->raw, "without the tokens that begin or end a text");
   command.flag("--literal", o->literal, "special tokens in the text are letters, not tokens");
   command.flag("--json", o->json, "one JSON object: ids, pieces");
+  command.flag("--markdown", o->markdown, "print docs/tokenizers.md");
   command.action([o] { return run(*o); });
 }
 

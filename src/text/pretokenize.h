@@ -18,6 +18,7 @@ struct PreTokenizerRow {
   std::span<const std::string_view> patterns;
   bool ignore_merges = false;  // a word that is a token as a whole stays whole
   bool add_bos = false;        // the default where the file does not say
+  bool has_reference = false;  // our tests compare it, under this name, with another program
   bool clean_spaces = true;    // decoding drops the space before punctuation, as BERT's did
 };
 

@@ -9,6 +9,7 @@
 #include "lamella/base/text.h"
 #include "lamella/text/bpe.h"
 #include "lamella/text/byte_tokens.h"
+#include "lamella/text/longest.h"
 #include "lamella/text/spm.h"
 #include "lamella/text/unicode.h"
 #include "lamella/text/unigram.h"
@@ -25,9 +26,8 @@ struct ModelRow {
 
 // The kinds of tokenizer, by the name that GGUF files carry in tokenizer.ggml.model.
 constexpr ModelRow kModels[] = {
-    {"bert", make_word_piece_tokenizer},
-    {"gpt2", make_bpe_tokenizer},
-    {"llama", make_spm_tokenizer},
+    {"bert", make_word_piece_tokenizer}, {"gpt2", make_bpe_tokenizer},
+    {"llama", make_spm_tokenizer},       {"rwkv", make_longest_tokenizer},
     {"t5", make_unigram_tokenizer},
 };
 

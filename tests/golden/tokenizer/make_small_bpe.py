@@ -1,5 +1,5 @@
 """Makes small_bpe.json: a byte-level BPE vocabulary of 700 tokens and what the `tokenizers` library
-(PyPI, 0.22) makes of some strings with each pre-tokenizer. Run: python make_small_bpe.py"""
+(PyPI, 0.23) makes of some strings with each pre-tokenizer. Run: python make_small_bpe.py"""
 
 import base64
 import json
@@ -53,6 +53,21 @@ PRE = {
                           r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
                           r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
 }
+
+BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
+PRE.update({
+    "bloom": splits(BLOOM),
+    "viking": pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(BLOOM), "isolated"), DIGITS, BYTES]),
+    "falcon": pre_tokenizers.Sequence([pre_tokenizers.Punctuation("contiguous"), GPT2, pre_tokenizers.Digits(),
+                                       pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")]),
+    "deepseek-coder": pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(p), "isolated") for p in (
+        r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+")] + [DIGITS, BYTES]),
+    "kimi-k2": split(r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+                     rf"{SHORT}?|[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}&&[^\p{{Han}}]]+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}&&[^\p{{Han}}]]*{SHORT}?"
+                     r"|\p{N}{1,3}" + REST),
+    "seed-coder": split(CONTRACTIONS + r"|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"),
+    "bailingmoe": split(r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"),
+})
 
 
 def main():
