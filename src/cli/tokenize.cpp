@@ -21,7 +21,7 @@ struct Options {
 
 int run(const Options& o) {
   if (o.markdown) return std::fputs(tokenizers_markdown().c_str(), stdout), kDone;
-  CHECK_USER(!o.model.empty(), "lamella tokenize: MODEL is required");
+  CHECK_USER(!o.model.empty(), "MODEL is required");
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(o.model);
   const std::string text =
       o.text ? *o.text : std::string(std::istreambuf_iterator<char>(std::cin), {});
