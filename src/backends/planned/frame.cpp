@@ -41,21 +41,34 @@ FrameState::FrameState(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)
   made_outputs_.resize(p.graph.outputs().size());
   workspace_bytes_.resize(p.steps.size());
   body_frames_.resize(p.steps.size());
+  addresses_.resize(p.values.size());
   for (const Step& s : p.steps) {
-    std::vector<Operand> operands(s.operands.size());
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (s.operands[i] == kNone) continue;
-      const ValuePlan& v = p.values[s.operands[i]];
-      operands[i] = {nullptr, sizes_.data() + v.sizes, strides_.data() + v.sizes, v.rank, v.dtype};
+    first_operand_.push_back(static_cast<uint32_t>(operands_.size()));
+    operand_values_.insert(operand_values_.end(), s.operands.begin(), s.operands.end());
+    for (uint32_t value : s.operands) {
+      Operand& operand = operands_.emplace_back();
+      if (value == kNone) continue;
+      const ValuePlan& v = p.values[value];
+      operand = {nullptr, sizes_.data() + v.sizes, strides_.data() + v.sizes, v.rank, v.dtype};
     }
-    operands_.push_back(std::move(operands));
   }
+  first_operand_.push_back(static_cast<uint32_t>(operands_.size()));
+  for (uint32_t v : p.static_values) set_static(v);
   for (uint32_t v = 0; v < p.values.size(); ++v)
     if (p.values[v].home == Home::constant)
       externals_[v] = p.graph.nodes()[p.values[v].node].attrs.as<Constant::Attrs>().value.data();
 }
 
 FrameState::~FrameState() = default;
+
+void FrameState::set_static(uint32_t v) {
+  const ValuePlan& value = plan_->values[v];
+  const Type& type = plan_->graph.nodes()[value.node].outputs[value.out];
+  for (uint32_t d = 0; d < value.rank; ++d) sizes_[value.sizes + d] = type.shape.dims[d].value();
+  set_strides(v);
+  if (value.home != Home::constant && type.is_tensor() && !type.dtype.is_string())
+    bytes_[v] = type.bytes().value();
+}
 
 int64_t FrameState::arena_bytes() const {
   int64_t sum = workspace_capacity_;
@@ -72,13 +85,7 @@ void FrameState::run(const RunArgs& args) {
       args.states.size(), " states and ", args.outputs.size(), " outputs; want ", g.inputs().size(),
       ", ", g.parameters().size(), ", ", g.states().size(), " and ", g.outputs().size());
   try {
-    if (!bind_inputs(args)) {
-      is_bound_ = false;
-      bind_segment(0);
-      is_bound_ = true;
-      ++n_binds_;
-    }
-    set_externals(args);
+    bind(args);
     run_steps(args);
     finish(args);
   } catch (...) {
@@ -87,47 +94,86 @@ void FrameState::run(const RunArgs& args) {
   }
 }
 
+void FrameState::bind(const RunArgs& args) {
+  if (!bind_inputs(args)) {
+    is_bound_ = false;
+    bind_segment(0);
+    is_bound_ = true;
+    ++n_binds_;
+  }
+  set_externals(args);
+  prepare_results(args, 0);
+  if (!pointers_valid_) set_pointers();
+}
+
+namespace {
+
+// The tensor of the plan's i-th given value.
+const Tensor& given_tensor(const RunArgs& args, size_t i) {
+  if (i < args.inputs.size()) return args.inputs[i];
+  i -= args.inputs.size();
+  return i < args.states.size() ? args.states[i] : args.parameters[i - args.states.size()];
+}
+
+}  // namespace
+
 // True when every size is as in the last run.
 bool FrameState::bind_inputs(const RunArgs& args) {
   const Graph& g = plan_->graph;
-  const size_t n_inputs = args.inputs.size();
-  auto tensor = [&](size_t i) -> const Tensor& {
-    if (i < n_inputs) return args.inputs[i];
-    i -= n_inputs;
-    return i < args.states.size() ? args.states[i] : args.parameters[i - args.states.size()];
-  };
-  auto id = [&](size_t i) {
-    if (i < n_inputs) return g.inputs()[i];
-    i -= n_inputs;
-    return i < args.states.size() ? g.states()[i].in : g.parameters()[i - args.states.size()];
-  };
-  const size_t n = n_inputs + args.states.size() + args.parameters.size();
-  bool same = is_bound_ && bound_shapes_.size() == n;
-  for (size_t i = 0; i < n; ++i) {
-    CHECK_USER(!tensor(i).empty_handle(), "run: '", g.input_name(id(i)), "' was not given; want ",
-               g.type(id(i)));
-    CHECK_USER(tensor(i).dtype() == g.type(id(i)).dtype, "run: '", g.input_name(id(i)),
-               "' has the wrong element type; got ", tensor(i).dtype(), "; want ", g.type(id(i)));
-    same = same && tensor(i).shape() == bound_shapes_[i];
+  bound_shapes_.resize(plan_->given.size());
+  changed_.clear();
+  for (uint32_t i = 0; i < plan_->given.size(); ++i) {
+    const GivenPlan& given = plan_->given[i];
+    const Tensor& tensor = given_tensor(args, i);
+    CHECK_USER(!tensor.empty_handle(), "run: '", g.input_name(given.id), "' was not given; want ",
+               g.type(given.id));
+    CHECK_USER(tensor.dtype() == plan_->values[given.value].dtype, "run: '", g.input_name(given.id),
+               "' has the wrong element type; got ", tensor.dtype(), "; want ", g.type(given.id));
+    if (!(is_bound_ || (given.is_static && statics_fit_)) || tensor.shape() != bound_shapes_[i])
+      changed_.push_back(i);
   }
-  if (same) return true;
+  if (is_bound_ && changed_.empty()) return true;
+  bind_symbols(args);
+  return false;
+}
+
+void FrameState::bind_symbols(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  is_bound_ = statics_fit_ = false;
+  for (uint32_t i : changed_) bound_shapes_[i] = given_tensor(args, i).shape();
   binding_ = outer_;
   binding_.resize(g.dims()->n_symbols());
-  bound_shapes_.clear();
-  for (size_t i = 0; i < n; ++i) {
-    // Symbols first, so that a size given as an expression is checked against them whatever the
-    // order.
-    bound_shapes_.push_back(tensor(i).shape());
-    for (size_t d = 0; d < tensor(i).rank() && d < g.type(id(i)).rank(); ++d) {
-      const Dim dim = g.type(id(i)).shape.dims[d];
+  // Symbols first, so that a size given as an expression is checked against them whatever the
+  // order.
+  for (uint32_t i : plan_->symbolic_given) {
+    const GivenPlan& given = plan_->given[i];
+    const Shape& want = g.type(given.id).shape;
+    for (size_t d = 0; d < bound_shapes_[i].size() && d < want.rank(); ++d) {
+      const Dim dim = want.dims[d];
       if (!dim.is_const() && dim.expr()->kind == DimKind::symbol && !binding_[dim.expr()->symbol])
-        bind_shape(Type(kI64, Shape{dim}), {tensor(i).shape()[d]}, binding_,
-                   "run: '" + g.input_name(id(i)) + "'");
+        bind_shape(Type(kI64, Shape{dim}), {bound_shapes_[i][d]}, binding_,
+                   "run: '" + g.input_name(given.id) + "'");
     }
   }
-  for (size_t i = 0; i < n; ++i)
-    bind_shape(g.type(id(i)), tensor(i).shape(), binding_, "run: '" + g.input_name(id(i)) + "'");
-  return false;
+  for (uint32_t i : plan_->symbolic_given) check_given(i);
+  for (uint32_t i : changed_)
+    if (plan_->given[i].is_static) check_given(i);
+  statics_fit_ = true;
+}
+
+// All symbols of given values are bound.
+void FrameState::check_given(uint32_t i) {
+  const Graph& g = plan_->graph;
+  const GivenPlan& given = plan_->given[i];
+  const std::vector<int64_t>& shape = bound_shapes_[i];
+  const Shape& want = g.type(given.id).shape;
+  bool fits = shape.size() == want.rank();
+  for (size_t d = 0; fits && d < shape.size(); ++d) {
+    const Dim dim = want.dims[d];
+    const bool is_symbol = !dim.is_const() && dim.expr()->kind == DimKind::symbol;
+    fits = (is_symbol ? *binding_[dim.expr()->symbol] : evaluate(dim, binding_)) == shape[d];
+  }
+  if (!fits) bind_shape(g.type(given.id), shape, binding_, "run: '" + g.input_name(given.id) + "'");
 }
 
 void FrameState::bind_segment(uint32_t s) {
@@ -155,14 +201,14 @@ void FrameState::bind_segment(uint32_t s) {
 }
 
 void FrameState::check_sizes(const Segment& segment) {
-  for (auto [place, result] : segment.sizes)
-    if (sizes_[place] < 0)
-      for (uint32_t v : segment.values) {
-        const ValuePlan& value = plan_->values[v];
-        CHECK_USER(place < value.sizes || place >= value.sizes + value.rank,
-                   plan_->graph.describe(value.node), ": negative size; got ", sizes_[place],
-                   " at axis ", place - value.sizes);
-      }
+  const auto negative = [&](const auto& size) { return sizes_[size.first] < 0; };
+  if (std::none_of(segment.sizes.begin(), segment.sizes.end(), negative)) return;
+  for (uint32_t v : segment.values) {
+    const ValuePlan& value = plan_->values[v];
+    for (uint32_t d = 0; d < value.rank; ++d)
+      CHECK_USER(sizes_[value.sizes + d] >= 0, plan_->graph.describe(value.node),
+                 ": negative size; got ", sizes_[value.sizes + d], " at axis ", d);
+  }
 }
 
 void FrameState::set_strides(uint32_t v) {
@@ -170,17 +216,13 @@ void FrameState::set_strides(uint32_t v) {
   const std::span<const int64_t> shape(sizes_.data() + value.sizes, value.rank);
   const std::span<int64_t> strides(strides_.data() + value.sizes, value.rank);
   offsets_[v] = 0;
-  if (value.home != Home::alias) {
-    if (value.home != Home::dynamic) dense_strides(shape, strides);
-    return;
-  }
-  const Node& node = plan_->graph.nodes()[value.node];
-  const ViewRule* rule = view_rule(plan_->graph, node);
-  if (!rule || !rule->apply) return dense_strides(shape, strides);
+  if (value.home == Home::dynamic) return;
+  if (!value.view) return dense_strides(shape, strides);
   const ValuePlan& base = plan_->values[value.base];
   int64_t offset = 0;
-  rule->apply(plan_->graph, node, value.out, {sizes_.data() + base.sizes, base.rank},
-              {strides_.data() + base.sizes, base.rank}, shape, binding_, strides, offset);
+  value.view->apply(plan_->graph, plan_->graph.nodes()[value.node], value.out,
+                    {sizes_.data() + base.sizes, base.rank},
+                    {strides_.data() + base.sizes, base.rank}, shape, binding_, strides, offset);
   const quant::Format* format = value.dtype.info().format;
   if (!format) {
     offsets_[v] = offset * value.dtype.bytes();
@@ -193,16 +235,14 @@ void FrameState::set_strides(uint32_t v) {
 
 // Keeps the placement while every buffer still fits its slot.
 void FrameState::place_segment(uint32_t s) {
-  bool fits = true;
-  std::vector<uint32_t> mine;
-  for (uint32_t b = 0; b < plan_->buffers.size(); ++b) {
-    if (plan_->buffers[b].segment != s) continue;
-    mine.push_back(b);
-    fits = fits && bytes_[plan_->buffers[b].value] <= slots_[b].capacity;
-  }
+  const std::vector<uint32_t>& mine = plan_->segments[s].buffers;
+  const bool fits = std::all_of(mine.begin(), mine.end(), [&](uint32_t b) {
+    return bytes_[plan_->buffers[b].value] <= slots_[b].capacity;
+  });
   if (fits) return;
   ++n_placements_;
   std::vector<Lifetime> lifetimes;
+  lifetimes.reserve(mine.size());
   for (uint32_t b : mine)
     lifetimes.push_back(
         {bytes_[plan_->buffers[b].value], plan_->buffers[b].first, plan_->buffers[b].last, 0});
@@ -217,14 +257,10 @@ void FrameState::place_segment(uint32_t s) {
 }
 
 void FrameState::find_workspaces(uint32_t s) {
-  const uint32_t from = plan_->segments[s].first_step;
-  const uint32_t to = s + 1 < plan_->segments.size() ? plan_->segments[s + 1].first_step
-                                                     : static_cast<uint32_t>(plan_->steps.size());
   int64_t most = 0;
-  for (uint32_t i = from; i < to; ++i) {
+  for (uint32_t i : plan_->segments[s].workspaces) {
     const Step& step = plan_->steps[i];
-    if (step.kind != StepKind::row || !step.row->workspace) continue;
-    const StepCx cx(plan_->graph.nodes()[step.node], operands_[i], step.prepared.get(), nullptr,
+    const StepCx cx(plan_->graph.nodes()[step.node], operands(i), step.prepared.get(), nullptr,
                     plan_->device.get(), this, i, n_inputs(step));
     most = std::max(most, step.row->workspace(cx));
   }
@@ -234,27 +270,35 @@ void FrameState::find_workspaces(uint32_t s) {
   workspace_capacity_ = most;
 }
 
-// Steps read inputs densely; a strided input is laid out first.
+void FrameState::set_external(uint32_t v, std::byte* data) {
+  if (data == externals_[v]) return;
+  externals_[v] = data;
+  pointers_valid_ = false;
+}
+
 void FrameState::set_externals(const RunArgs& args) {
+  for (size_t i = 0; i < plan_->given.size(); ++i)
+    set_external(plan_->given[i].value, given_tensor(args, i).data());
+}
+
+// Memory for the values that leave the run: the caller's where lent, else new.
+void FrameState::prepare_results(const RunArgs& args, uint32_t segment) {
   const Plan& p = *plan_;
-  for (uint32_t v = 0; v < p.values.size(); ++v) {
+  for (uint32_t v : p.segments[segment].results) {
     const ValuePlan& value = p.values[v];
-    std::byte* data = externals_[v];
-    switch (value.home) {
-      case Home::input:
-        data = args.inputs[value.index].data();
-        break;
-      case Home::parameter:
-        data = args.parameters[value.index].data();
-        break;
-      case Home::state:
-        data = args.states[value.index].data();
-        break;
-      default:
-        continue;
+    if (value.home == Home::output) {
+      Tensor& out = args.outputs[value.index];
+      if (out.empty_handle()) out = Tensor(value.dtype, shape_of(v));
+      CHECK_USER(out.dtype() == value.dtype && out.shape() == shape_of(v) && out.is_contiguous(),
+                 "run: the tensor given for output '", p.graph.outputs()[value.index].name,
+                 "' does not fit; want ", value.dtype, " of ", bytes_[v], " bytes, dense");
+      set_external(v, out.data());
+      continue;
     }
-    if (data != externals_[v]) pointers_valid_ = false;
-    externals_[v] = data;
+    Tensor& next = next_states_[value.index];
+    if (next.empty_handle() || next.shape() != shape_of(v) || next.storage().use_count() > 1)
+      next = Tensor(value.dtype, shape_of(v));
+    set_external(v, next.data());
   }
 }
 
@@ -278,14 +322,19 @@ std::byte* FrameState::address(uint32_t v) const {
   }
 }
 
-void FrameState::set_step_operand_pointers(uint32_t s) {
-  const Step& step = plan_->steps[s];
-  for (size_t i = 0; i < step.operands.size(); ++i)
-    if (step.operands[i] != kNone) operands_[s][i].data = address(step.operands[i]);
-}
-
 void FrameState::set_pointers() {
-  for (uint32_t s = 0; s < plan_->steps.size(); ++s) set_step_operand_pointers(s);
+  // A base stands before its aliases.
+  for (uint32_t v = 0; v < addresses_.size(); ++v) {
+    const ValuePlan& value = plan_->values[v];
+    if (value.home != Home::alias) {
+      addresses_[v] = address(v);
+    } else {
+      std::byte* base = addresses_[value.base];
+      addresses_[v] = base ? base + offsets_[v] : nullptr;
+    }
+  }
+  for (size_t i = 0; i < operands_.size(); ++i)
+    if (operand_values_[i] != kNone) operands_[i].data = addresses_[operand_values_[i]];
   pointers_valid_ = true;
 }
 

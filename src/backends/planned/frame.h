@@ -16,6 +16,8 @@ class FrameState final : public Frame {
   ~FrameState() override;
 
   void run(const RunArgs& args) override;
+  // What a run does before its first step: binds sizes, places buffers, makes room for results.
+  void bind(const RunArgs& args);
   int64_t arena_bytes() const override;
   void time_steps(std::vector<double>* seconds) override { step_seconds_ = seconds; }
 
@@ -38,14 +40,18 @@ class FrameState final : public Frame {
   };
 
   bool bind_inputs(const RunArgs& args);
-  void bind_symbols(const Type& type, const std::vector<int64_t>& shape, const std::string& what);
+  void bind_symbols(const RunArgs& args);
+  void check_given(uint32_t i);
   void bind_segment(uint32_t s);
   void check_sizes(const Segment& segment);
   void set_strides(uint32_t v);
+  void set_static(uint32_t v);
   void place_segment(uint32_t s);
   void find_workspaces(uint32_t s);
   void set_externals(const RunArgs& args);
   void set_pointers();
+  void set_external(uint32_t v, std::byte* data);
+  void prepare_results(const RunArgs& args, uint32_t segment);
   void run_steps(const RunArgs& args);
   void launch(uint32_t s);
   void launch_timed(uint32_t s);
@@ -60,13 +66,16 @@ class FrameState final : public Frame {
   std::byte* address(uint32_t v) const;
   std::vector<int64_t> shape_of(uint32_t v) const;
   uint32_t n_inputs(const Step& step) const;
-  void set_step_operand_pointers(uint32_t s);
+  std::span<Operand> operands(uint32_t s) {
+    return {operands_.data() + first_operand_[s], first_operand_[s + 1] - first_operand_[s]};
+  }
 
   std::shared_ptr<const Plan> plan_;
   std::vector<double>* step_seconds_ = nullptr;
   DimBinding binding_, outer_;
   std::vector<int64_t> symbols_;
-  std::vector<std::vector<int64_t>> bound_shapes_;  // of inputs and states, as last bound
+  std::vector<std::vector<int64_t>> bound_shapes_;  // of what was given, as last bound
+  std::vector<uint32_t> changed_;                   // of it, what was bound otherwise before
   std::vector<int64_t> sizes_, strides_;            // of all values, by their place
   std::vector<int64_t> bytes_;                      // by value
   std::vector<int64_t> offsets_;                    // of alias values, in bytes from their base
@@ -76,12 +85,16 @@ class FrameState final : public Frame {
   std::vector<int64_t> arena_sizes_;
   std::vector<std::byte*> externals_;  // by value: address of inputs, parameters, outputs, ...
   std::vector<Tensor> dynamic_, next_states_, made_outputs_;
-  std::vector<std::vector<Operand>> operands_;  // by step
+  std::vector<std::byte*> addresses_;  // by value, as set_pointers found them
+  // Operands of all steps, one step behind the other, and which values they are.
+  std::vector<Operand> operands_;
+  std::vector<uint32_t> operand_values_, first_operand_;
   std::vector<int64_t> workspace_bytes_;
   std::unique_ptr<std::byte, ArenaFree> workspace_;
   int64_t workspace_capacity_ = 0;
   std::vector<std::vector<std::unique_ptr<FrameState>>> body_frames_;  // by step
   bool is_bound_ = false, pointers_valid_ = false;
+  bool statics_fit_ = false;  // given values of fixed sizes had these when bound last
   uint64_t n_binds_ = 0, n_placements_ = 0;
 };
 

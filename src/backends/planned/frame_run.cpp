@@ -14,41 +14,14 @@ const Operand& StepCx::allocate(size_t i, std::span<const int64_t> shape) const 
   return frame_->allocate(step_, i, shape);
 }
 
-// Memory for the values that leave the run: the caller's where lent, else new. Sizes that become
-// known on the way are served by the segment that learns them.
+// Sizes that become known on the way are served by the segment that learns them.
 void FrameState::run_steps(const RunArgs& args) {
-  const Plan& p = *plan_;
   uint32_t segment = 0;
-  auto prepare_results = [&](uint32_t s) {
-    for (uint32_t v : p.segments[s].values) {
-      const ValuePlan& value = p.values[v];
-      std::byte* data = nullptr;
-      if (value.home == Home::output) {
-        Tensor& out = args.outputs[value.index];
-        if (out.empty_handle()) out = Tensor(value.dtype, shape_of(v));
-        CHECK_USER(out.dtype() == value.dtype && out.shape() == shape_of(v) && out.is_contiguous(),
-                   "run: the tensor given for output '", p.graph.outputs()[value.index].name,
-                   "' does not fit; want ", value.dtype, " of ", bytes_[v], " bytes, dense");
-        data = out.data();
-      } else if (value.home == Home::next_state) {
-        Tensor& next = next_states_[value.index];
-        if (next.empty_handle() || next.shape() != shape_of(v) || next.storage().use_count() > 1)
-          next = Tensor(value.dtype, shape_of(v));
-        data = next.data();
-      } else {
-        continue;
-      }
-      if (data != externals_[v]) pointers_valid_ = false;
-      externals_[v] = data;
-    }
-  };
-  prepare_results(0);
-  if (!pointers_valid_) set_pointers();
-  for (uint32_t s = 0; s < p.steps.size(); ++s) {
+  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
     step_seconds_ ? launch_timed(s) : launch(s);
-    if (!p.steps[s].binds) continue;
+    if (!plan_->steps[s].binds) continue;
     bind_segment(++segment);
-    prepare_results(segment);
+    prepare_results(args, segment);
     set_pointers();
   }
 }
@@ -77,7 +50,7 @@ void FrameState::launch(uint32_t s) {
   }
   const Row& row = step.kind == StepKind::copy ? *plan_->copy_row : *step.row;
   const Node& node = plan_->graph.nodes()[step.node];
-  const StepCx cx(node, operands_[s], step.prepared.get(), workspace_.get(), plan_->device.get(),
+  const StepCx cx(node, operands(s), step.prepared.get(), workspace_.get(), plan_->device.get(),
                   this, s, n_inputs(step));
   const Status status = row.launch(cx);
   if (status.code == Status::ok) return;
@@ -140,7 +113,7 @@ const Operand& FrameState::allocate(uint32_t s, size_t out, std::span<const int6
   CHECK_INTERNAL(value.home == Home::dynamic, plan_->graph.describe(step.node),
                  ": allocates an output whose size is known");
   adopt(s, out, Tensor(value.dtype, {shape.begin(), shape.end()}));
-  return operands_[s][n_inputs(step) + out];
+  return operands(s)[n_inputs(step) + out];
 }
 
 // Makes `tensor` (dense) the value of a dynamic output, and binds the symbols of its type.
@@ -153,7 +126,7 @@ void FrameState::adopt(uint32_t s, size_t out, const Tensor& tensor) {
   dynamic_[value.index] = tensor;
   std::copy(tensor.shape().begin(), tensor.shape().end(), sizes_.begin() + value.sizes);
   std::copy(tensor.strides().begin(), tensor.strides().end(), strides_.begin() + value.sizes);
-  operands_[s][n_inputs(step) + out].data = tensor.data();
+  operands(s)[n_inputs(step) + out].data = tensor.data();
 }
 
 void FrameState::run_reference(uint32_t s) {
@@ -206,16 +179,15 @@ void FrameState::finish(const RunArgs& args) {
                "' does not fit; want ", value.dtype, ", dense");
     copy_value(v, out.data());
   }
-  // States are replaced only now, when everything has succeeded.
   for (size_t s = 0; s < p.next_states.size(); ++s) {
     const uint32_t v = p.next_states[s];
-    if (v == kNone) continue;
-    if (p.values[v].home != Home::next_state || p.values[v].index != s) {
-      next_states_[s] = Tensor(p.values[v].dtype, shape_of(v));
-      copy_value(v, next_states_[s].data());
-    }
-    std::swap(args.states[s], next_states_[s]);
+    if (v == kNone || (p.values[v].home == Home::next_state && p.values[v].index == s)) continue;
+    next_states_[s] = Tensor(p.values[v].dtype, shape_of(v));
+    copy_value(v, next_states_[s].data());
   }
+  // States are replaced only now, when everything has succeeded.
+  for (size_t s = 0; s < p.next_states.size(); ++s)
+    if (p.next_states[s] != kNone) std::swap(args.states[s], next_states_[s]);
 }
 
 std::vector<Tensor> FrameState::run_body(std::vector<Tensor> inputs, const DimBinding& outer) {

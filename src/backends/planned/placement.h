@@ -14,7 +14,8 @@ struct Lifetime {
 };
 
 // Places the buffers so that no two that live at the same time overlap; returns the arena's size.
-// Greedy by start with best fit among free gaps: O(n log n).
+// Greedy by start with best fit among free gaps: O(n (log n + live buffers)), where few are live as
+// a rule.
 int64_t place(std::span<Lifetime> buffers);
 
 }  // namespace lamella::planned

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/views.h"
@@ -28,13 +29,15 @@ class Builder {
 
   void build() {
     find_bound_symbols();
+    number_results();
     find_needed();
     find_readers();
     choose_rows();
     for (uint32_t i = 0; i < g_.nodes().size(); ++i) add_node(i);
     finish_outputs();
     set_lifetimes();
-    make_segments();
+    list_given();
+    make_segments(plan_);
   }
 
  private:
@@ -144,15 +147,26 @@ class Builder {
     return last;
   }
 
+  static uint64_t key(ValueId id) { return uint64_t{id.node} << 32 | id.out; }
+
+  // Which output or next state a value is (the first of several), and which input, parameter or
+  // state a node declares.
+  void number_results() {
+    for (uint32_t i = 0; i < g_.outputs().size(); ++i)
+      result_of_.emplace(key(g_.outputs()[i].id), std::pair(Home::output, i));
+    for (uint32_t i = 0; i < g_.states().size(); ++i)
+      result_of_.emplace(key(g_.states()[i].out), std::pair(Home::next_state, i));
+    position_.resize(n_nodes());
+    for (const std::vector<ValueId>* ids : {&g_.inputs(), &g_.parameters()})
+      for (uint32_t i = 0; i < ids->size(); ++i) position_[(*ids)[i].node] = i;
+    for (uint32_t i = 0; i < g_.states().size(); ++i) position_[g_.states()[i].in.node] = i;
+  }
+
   // Where a step's output goes: straight to the caller's tensor or the next state where possible.
   uint32_t new_result(uint32_t node, uint32_t out) {
-    const ValueId id{node, out};
-    const auto& outputs = g_.outputs();
-    for (uint32_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i].id == id) return new_value(node, out, Home::output, i);
-    for (uint32_t i = 0; i < g_.states().size(); ++i)
-      if (g_.states()[i].out == id) return new_value(node, out, Home::next_state, i);
-    return new_buffer(node, out);
+    const auto found = result_of_.find(key({node, out}));
+    if (found == result_of_.end()) return new_buffer(node, out);
+    return new_value(node, out, found->second.first, found->second.second);
   }
 
   uint32_t new_buffer(uint32_t node, uint32_t out) {
@@ -175,26 +189,11 @@ class Builder {
   }
 
   void add_structural(uint32_t i, const Node& n) {
-    auto position = [&](const std::vector<ValueId>& ids) {
-      return static_cast<uint32_t>(std::find(ids.begin(), ids.end(), ValueId{i, 0}) - ids.begin());
-    };
     Home home = Home::constant;
-    uint32_t index = 0;
-    if (n.is(op<Parameter>)) {
-      home = Home::parameter;
-      index = position(g_.parameters());
-    } else if (n.is(op<Input>)) {
-      const bool is_state = n.attrs.as<Input::Attrs>().role == InputRole::state;
-      home = is_state ? Home::state : Home::input;
-      index = is_state ? state_index(i) : position(g_.inputs());
-    }
-    plan_.value_of[i][0] = new_value(i, 0, home, index);
-  }
-
-  uint32_t state_index(uint32_t node) const {
-    for (uint32_t s = 0; s < g_.states().size(); ++s)
-      if (g_.states()[s].in.node == node) return s;
-    throw InternalError("plan: a state input without a slot");
+    if (n.is(op<Parameter>)) home = Home::parameter;
+    if (n.is(op<Input>))
+      home = n.attrs.as<Input::Attrs>().role == InputRole::state ? Home::state : Home::input;
+    plan_.value_of[i][0] = new_value(i, 0, home, position_[i]);
   }
 
   void add_sizes(uint32_t i, const Node& n) {
@@ -235,6 +234,7 @@ class Builder {
       }
       const uint32_t v = new_value(i, o, Home::alias);
       plan_.values[v].base = base;
+      plan_.values[v].view = rule.apply ? &rule : nullptr;
       plan_.values[v].contiguous = base_dense && rule.keeps_dense(g_, n, o);
       plan_.value_of[i][o] = v;
       if (!plan_.values[v].contiguous && !all_readers_take_strides(i, o)) copy_to_dense(i, o, v);
@@ -288,11 +288,8 @@ class Builder {
   uint32_t updated_in_place(uint32_t i, const Node& n, Step& step) {
     if (!n.op->info.updates.empty()) {
       const uint32_t u = updated_input(*n.op);
-      const uint32_t from = value(n.inputs[u]), r = root(from);
-      const Home home = plan_.values[r].home;
-      const bool writable = home == Home::state || home == Home::arena || home == Home::dynamic;
-      if (writable && plan_.values[from].contiguous && last_read(n.inputs[u], i) < i)
-        return alias_of(i, from);
+      step.copied = why_copied(i, n.inputs[u], step.row);
+      if (step.copied.empty()) return alias_of(i, value(n.inputs[u]));
       step.pre_copy = u;
       return kNone;
     }
@@ -309,6 +306,23 @@ class Builder {
       return alias_of(i, from);
     }
     return kNone;
+  }
+
+  // Why node i cannot update the value in place; empty when it can. The old value must not be read
+  // any more, neither as it is nor through another view of it.
+  std::string why_copied(uint32_t i, ValueId updated, const Row* row) const {
+    const uint32_t from = value(updated), r = root(from);
+    const Home home = plan_.values[r].home;
+    if (home != Home::state && home != Home::arena && home != Home::dynamic)
+      return "its bytes are not the run's own";
+    if (home == Home::state && !(row && row->appends))
+      return "a failed run must leave the state as it was";
+    if (!plan_.values[from].contiguous) return "it is not dense";
+    ValueId base = updated;
+    while (view_rule(g_, g_.node(base))) base = g_.node(base).inputs[0];
+    const uint32_t last = last_read(base, i);
+    if (last == n_nodes()) return "the old value is a result of the run";
+    return last < i ? "" : "read later by " + g_.describe(last);
   }
 
   static bool reads_twice(const Node& n, uint32_t k) {
@@ -369,6 +383,17 @@ class Builder {
     }
   }
 
+  void list_given() {
+    auto add = [&](ValueId id) {
+      const bool is_static = g_.type(id).shape.is_static();
+      if (!is_static) plan_.symbolic_given.push_back(static_cast<uint32_t>(plan_.given.size()));
+      plan_.given.push_back({id, value(id), is_static});
+    };
+    for (ValueId id : g_.inputs()) add(id);
+    for (const StateSlot& s : g_.states()) add(s.in);
+    for (ValueId id : g_.parameters()) add(id);
+  }
+
   void set_lifetimes() {
     const uint32_t end = static_cast<uint32_t>(plan_.steps.size());
     auto touch = [&](uint32_t v, uint32_t step, bool defines) {
@@ -394,46 +419,6 @@ class Builder {
     return g_.nodes()[step.node].inputs.size();
   }
 
-  void make_segments() {
-    // The segment in which a value's sizes become known: behind the last step that binds one of its
-    // symbols.
-    std::vector<uint32_t> segment_of_node(n_nodes(), 0);
-    plan_.segments.emplace_back();
-    uint32_t at = 0;
-    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      const Step& step = plan_.steps[s];
-      for (; at < step.node; ++at) segment_of_node[at] = current_segment();
-      if (!step.binds) continue;
-      // The outputs of a step that binds are known once it has run.
-      segment_of_node[step.node] = current_segment() + 1;
-      at = step.node + 1;
-      plan_.segments.emplace_back();
-      plan_.segments.back().first_step = s + 1;
-    }
-    for (; at < n_nodes(); ++at) segment_of_node[at] = current_segment();
-    for (uint32_t v = 0; v < plan_.values.size(); ++v) {
-      ValuePlan& value = plan_.values[v];
-      value.segment = segment_of_node[value.node];
-      Segment& segment = plan_.segments[value.segment];
-      segment.values.push_back(v);
-      const Type& t = g_.nodes()[value.node].outputs[value.out];
-      for (uint32_t d = 0; d < value.rank; ++d)
-        segment.sizes.emplace_back(value.sizes + d, segment.dims.add(t.shape.dims[d]));
-      const bool needs_bytes = value.home != Home::alias && value.home != Home::dynamic &&
-                               value.home != Home::constant && t.is_tensor() &&
-                               !t.dtype.is_string();
-      if (needs_bytes) segment.bytes.emplace_back(v, segment.dims.add(t.bytes()));
-    }
-    for (BufferPlan& b : plan_.buffers) b.segment = plan_.values[b.value].segment;
-    for (const Constraint& c : g_.constraints()) {
-      Segment& segment = plan_.segments[segment_of_node[c.node]];
-      segment.constraints.push_back(c);
-      segment.constraint_results.emplace_back(segment.dims.add(c.a), segment.dims.add(c.b));
-    }
-  }
-
-  uint32_t current_segment() const { return static_cast<uint32_t>(plan_.segments.size() - 1); }
-
   Plan& plan_;
   const Graph& g_;
   std::span<const Row> rows_;
@@ -443,6 +428,8 @@ class Builder {
   std::vector<const Row*> row_of_;
   std::vector<std::string> why_;
   std::set<uint32_t> bound_;
+  std::unordered_map<uint64_t, std::pair<Home, uint32_t>> result_of_;
+  std::vector<uint32_t> position_;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 namespace lamella::planned {
 
+struct ViewRule;
+
 inline constexpr uint32_t kNone = ~0u;
 
 // Where a value's bytes live.
@@ -37,10 +39,18 @@ struct ValuePlan {
   uint32_t rank = 0;
   uint32_t sizes =
       0;  // first of `rank` places in the frame's table of sizes (strides lie parallel)
-  uint32_t bytes = kNone;  // place of its size in bytes, for buffers
-  uint32_t segment = 0;    // known from this segment on
+  uint32_t bytes = kNone;          // place of its size in bytes, for buffers
+  uint32_t segment = 0;            // known from this segment on
+  const ViewRule* view = nullptr;  // alias: how its strides come from the base's; null: dense
   bool contiguous = true;
   DType dtype;
+};
+
+// A value that each run gives.
+struct GivenPlan {
+  ValueId id;
+  uint32_t value = 0;
+  bool is_static = false;  // its sizes name no symbol
 };
 
 struct BufferPlan {
@@ -67,6 +77,7 @@ struct Step {
   std::vector<uint32_t> operands;  // values: inputs, then outputs; kNone where absent
   uint32_t pre_copy =
       kNone;           // the input whose bytes output 0 starts from, when it could not be aliased
+  std::string copied;  // why not
   bool binds = false;  // outputs bind fresh symbols: a new segment begins behind this step
   std::vector<std::shared_ptr<const Plan>> bodies;  // control
   std::shared_ptr<const Graph> meaning;             // reference: the node alone
@@ -82,7 +93,10 @@ struct Segment {
   std::vector<std::pair<uint32_t, uint32_t>> bytes;  // value, result
   std::vector<Constraint> constraints;
   std::vector<std::pair<uint32_t, uint32_t>> constraint_results;  // results of a and b
-  std::vector<uint32_t> values;  // whose strides are set here, bases first
+  std::vector<uint32_t> values;   // whose strides are set here, bases first
+  std::vector<uint32_t> results;  // of these, the outputs and next states
+  std::vector<uint32_t> buffers;
+  std::vector<uint32_t> workspaces;  // steps that want scratch memory, one of each kind
 };
 
 class Plan {
@@ -105,12 +119,18 @@ class Plan {
   std::vector<Step> steps;
   std::vector<Segment> segments;
   uint32_t n_sizes = 0;
+  std::vector<uint32_t> static_values;  // whose sizes no segment binds
   uint32_t n_dynamic = 0;
+  std::vector<GivenPlan> given;          // inputs, then states, then parameters
+  std::vector<uint32_t> symbolic_given;  // of these, those whose sizes name symbols
   // Graph outputs that are not written directly: copied from a value at the end.
   std::vector<std::pair<uint32_t, uint32_t>> output_copies;  // output, value
   // For each state: the value that holds the new one, or kNone when it is updated in place.
   std::vector<uint32_t> next_states;
 };
+
+// Cuts the steps where sizes become known, and says what each segment binds and places.
+void make_segments(Plan& plan);
 
 // The row that takes the node, null when there is none; `why` receives what the others lacked.
 const Row* choose_row(std::span<const Row> rows, const Graph& graph, const Node& node,

@@ -116,6 +116,9 @@ struct Row {
   // The encoding that the kernel wants input 0 packed in; null: as it is.
   DType (*activation)(const Graph& graph, const Node& node, const void* device) = nullptr;
   bool in_region = false;  // may be a step of an elementwise region
+  // What it writes into a state lies where the caller counts nothing as valid until the run has
+  // succeeded: the state may be updated in place.
+  bool appends = false;
 };
 
 }  // namespace lamella::planned
