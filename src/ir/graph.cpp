@@ -315,7 +315,8 @@ Shape TypeCx::broadcast(const Shape& a, const Shape& b) {
     const int64_t ia = static_cast<int64_t>(i + a.rank()) - static_cast<int64_t>(rank);
     const int64_t ib = static_cast<int64_t>(i + b.rank()) - static_cast<int64_t>(rank);
     const Dim da = ia < 0 ? Dim(1) : a[ia], db = ib < 0 ? Dim(1) : b[ib];
-    out.dims[i] = broadcast(da, db, str("sizes of ", a, " and ", b, " at axis ", i));
+    out.dims[i] =
+        da == db ? da : broadcast(da, db, str("sizes of ", a, " and ", b, " at axis ", i));
   }
   return out;
 }

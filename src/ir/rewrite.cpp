@@ -1,5 +1,6 @@
 #include "lamella/ir/rewrite.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "lamella/base/error.h"
@@ -13,6 +14,7 @@ GraphRewriter::GraphRewriter(const Graph& from)
 
 Value GraphRewriter::map(ValueId id) {
   if (id.absent()) return {};
+  touch();
   CHECK_INTERNAL(id.out < map_[id.node].size() && !map_[id.node][id.out].absent(),
                  "rewrite: output ", id.out, " of ", from_.describe(id.node),
                  " is used before it was rebuilt");
@@ -27,6 +29,7 @@ Values GraphRewriter::map(const std::vector<ValueId>& ids) {
 }
 
 void GraphRewriter::set(uint32_t node, const Values& outputs) {
+  touch();
   map_[node].clear();
   for (const Value& v : outputs) {
     CHECK_INTERNAL(v.absent() || v.graph == &to_, "rewrite: ", from_.describe(node),
@@ -36,6 +39,7 @@ void GraphRewriter::set(uint32_t node, const Values& outputs) {
 }
 
 Values GraphRewriter::copy(uint32_t node) {
+  touch();
   const Node& n = from_.nodes()[node];
   const auto scope = to_.origin(n.origin);
   Values out;
@@ -58,28 +62,52 @@ Graph GraphRewriter::finish() {
   return std::move(to_);
 }
 
-Graph rewrite(const Graph& graph,
-              const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
+namespace {
+
+// What computes nothing comes first, so that a replacement may use it. Sizes stay in their place:
+// they may speak of a size that is known only when a node has run.
+bool is_first(const Node& n) { return n.op->has(kStructural) && !n.is(op<Sizes>); }
+
+}  // namespace
+
+void GraphRewriter::touch() {
+  if (!is_untouched_) return;
+  is_untouched_ = false;
+  const auto origin = to_.origin_;
+  for (uint32_t i = 0; i < from_.nodes().size(); ++i)
+    if (is_first(from_.nodes()[i])) copy(i);
+  for (uint32_t i = 0; i < n_kept_; ++i)
+    if (!is_first(from_.nodes()[i])) copy(i);
+  to_.origin_ = origin;
+}
+
+std::optional<Graph> rewrite_if(
+    const Graph& graph,
+    const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
   GraphRewriter r(graph);
-  // What computes nothing comes first, so that a replacement may use it. Sizes stay in their place:
-  // they may speak of a size that is known only when a node has run.
-  const auto is_first = [](const Node& n) { return n.op->has(kStructural) && !n.is(op<Sizes>); };
-  for (uint32_t i = 0; i < graph.nodes().size(); ++i)
-    if (is_first(graph.nodes()[i])) r.copy(i);
+  r.is_untouched_ = true;
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& n = graph.nodes()[i];
     if (is_first(n)) continue;
-    if (n.op->has(kStructural)) {
-      r.copy(i);
-      continue;
+    r.n_kept_ = i;
+    std::optional<Values> values;
+    if (!n.op->has(kStructural)) {
+      const auto scope = r.to_.origin(n.origin);
+      values = replace(r, i);
     }
-    const auto scope = r.to().origin(n.origin);
-    if (auto values = replace(r, i))
+    if (values)
       r.set(i, *values);
-    else
+    else if (!r.is_untouched_)
       r.copy(i);
   }
+  if (r.is_untouched_) return std::nullopt;
   return r.finish();
+}
+
+Graph rewrite(const Graph& graph,
+              const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace) {
+  auto changed = rewrite_if(graph, replace);
+  return changed ? std::move(*changed) : graph;
 }
 
 Values append_graph(Graph& to, const Graph& from, const Values& inputs) {
@@ -105,7 +133,7 @@ Values append_graph(Graph& to, const Graph& from, const Values& inputs) {
   return outputs;
 }
 
-Graph prune(const Graph& graph) {
+Graph prune(Graph graph) {
   const auto& nodes = graph.nodes();
   std::vector<bool> needed(nodes.size(), false);
   std::unordered_map<const DimExpr*, uint32_t>
@@ -126,6 +154,7 @@ Graph prune(const Graph& graph) {
     for (const DimExpr* symbol : used.symbols())
       if (auto it = maker.find(symbol); it != maker.end()) needed[it->second] = true;
   }
+  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return graph;
   GraphRewriter r(graph);
   for (uint32_t i = 0; i < nodes.size(); ++i)
     if (needed[i]) r.copy(i);

@@ -17,7 +17,10 @@ class GraphRewriter {
   explicit GraphRewriter(const Graph& from);
 
   const Graph& from() const { return from_; }
-  Graph& to() { return to_; }
+  Graph& to() {
+    touch();
+    return to_;
+  }
   // What an old value has become; absent stays absent.
   Value map(ValueId id);
   Values map(const std::vector<ValueId>& ids);
@@ -28,15 +31,32 @@ class GraphRewriter {
   Values copy(uint32_t node);
   // The finished graph: outputs and states of the old one, mapped.
   Graph finish();
+  // Nothing has been built yet: the new graph is so far the old one.
+  bool is_untouched() const { return is_untouched_; }
 
  private:
+  friend std::optional<Graph> rewrite_if(
+      const Graph& graph,
+      const std::function<std::optional<Values>(GraphRewriter&, uint32_t)>& replace);
+  // Copies the nodes that were kept while nothing was built.
+  void touch();
+
   const Graph& from_;
   Graph to_;
   std::vector<std::vector<ValueId>> map_;
+  bool is_untouched_ = false;
+  uint32_t n_kept_ = 0;
 };
 
 // Copies the structural nodes, then asks `replace` for each other node in order: values take the
 // node's place, nothing copies it. The origin of the old node is that of whatever is built for it.
+// Nothing is built before `replace` first asks for a value; when it never does, there is no new
+// graph.
+std::optional<Graph> rewrite_if(
+    const Graph& graph,
+    const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
+
+// The same; the old graph where nothing was replaced.
 Graph rewrite(const Graph& graph,
               const std::function<std::optional<Values>(GraphRewriter&, uint32_t node)>& replace);
 
@@ -46,7 +66,7 @@ Values append_graph(Graph& to, const Graph& from, const Values& inputs);
 
 // Without the nodes that nothing depends on, neither for a value nor for a size that is known when
 // they have run. Declared inputs, parameters, states and ordered nodes stay.
-Graph prune(const Graph& graph);
+Graph prune(Graph graph);
 
 // For each node, the nodes that read one of its outputs, in order and once each.
 std::vector<std::vector<uint32_t>> readers_of(const Graph& graph);

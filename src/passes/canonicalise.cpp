@@ -3,6 +3,6 @@
 
 namespace lamella {
 
-Graph canonicalise(const Graph& graph, const Target&) { return apply_rules(graph, rules()); }
+Graph canonicalise(Graph graph, const Target&) { return apply_rules(std::move(graph), rules()); }
 
 }  // namespace lamella

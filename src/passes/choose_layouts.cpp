@@ -20,14 +20,15 @@ bool is_last_swap(const Node& n) {
 
 }  // namespace
 
-Graph choose_layouts(const Graph& graph, const Target&) {
-  return rewrite(graph, [](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+Graph choose_layouts(Graph graph, const Target&) {
+  auto chosen = rewrite_if(graph, [](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Node& n = r.from().nodes()[i];
     if (!n.is(op<Matmul>) || !is_last_swap(r.from().node(n.inputs[1]))) return std::nullopt;
     Matmul::Attrs a = n.attrs.as<Matmul::Attrs>();
     a.transpose_w = !a.transpose_w;
     return Values{matmul(r.map(n.inputs[0]), r.map(r.from().node(n.inputs[1]).inputs[0]), a)};
   });
+  return chosen ? std::move(*chosen) : std::move(graph);
 }
 
 }  // namespace lamella

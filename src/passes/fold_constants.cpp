@@ -12,6 +12,7 @@ constexpr size_t kMaxFoldedBytes = 64 * 1024;
 bool is_foldable(const Graph& g, const Node& n) {
   if (n.op->has(kOrdered) || n.op->has(kRandom) || n.inputs.empty() || !n.fresh.empty())
     return false;
+  if (!n.attrs.graphs().empty()) return false;  // a loop may take long, or for ever
   for (const Type& t : n.outputs)
     if (!t.is_tensor() || t.dtype.is_string() || t.dtype.is_block() || !t.shape.is_static() ||
         t.bytes().value() > static_cast<int64_t>(kMaxFoldedBytes))
@@ -44,20 +45,20 @@ Values folded(GraphRewriter& r, const Node& n) {
 
 }  // namespace
 
-Graph fold_constants(const Graph& graph, const Target&) {
+Graph fold_constants(Graph graph, const Target&) {
   // Folding one node may make the next foldable: its input is then a constant of the new graph.
-  Graph g = graph;
   for (bool again = true; again;) {
     again = false;
-    g = rewrite(g, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+    auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
       const Node& n = r.from().nodes()[i];
       if (is_size_vector(n)) return Values{r.to().sizes(*n.known[0])};
       if (!is_foldable(r.from(), n)) return std::nullopt;
       again = true;
       return folded(r, n);
     });
+    if (changed) graph = std::move(*changed);
   }
-  return g;
+  return graph;
 }
 
 }  // namespace lamella

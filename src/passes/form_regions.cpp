@@ -23,7 +23,7 @@ class Former {
     weight_only_ = weight_only_nodes(graph);
   }
 
-  Graph run() {
+  std::optional<Graph> run() {
     std::vector<std::vector<uint32_t>> region(g_.nodes().size());
     for (uint32_t i = static_cast<uint32_t>(g_.nodes().size()); i-- > 0;) {
       if (!fits_[i] || inner_[i]) continue;
@@ -31,7 +31,7 @@ class Former {
       if (region[i].size() < 2) region[i].clear();
       for (uint32_t step : region[i]) inner_[step] = step != i;
     }
-    return rewrite(g_, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+    return rewrite_if(g_, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
       if (inner_[i]) return Values{};
       if (region[i].empty()) return std::nullopt;
       return Values{build(r, region[i])};
@@ -117,6 +117,9 @@ class Former {
 
 }  // namespace
 
-Graph form_regions(const Graph& graph, const Target& target) { return Former(graph, target).run(); }
+Graph form_regions(Graph graph, const Target& target) {
+  auto formed = Former(graph, target).run();
+  return formed ? std::move(*formed) : std::move(graph);
+}
 
 }  // namespace lamella

@@ -46,6 +46,8 @@ class View {
 
 constexpr size_t kMaxGroup = 8;
 
+using Changed = std::optional<Graph>;
+
 // A product that may still take a bias or residual: linear's attributes, x, w and bias.
 struct Product {
   Linear::Attrs attrs;
@@ -66,9 +68,9 @@ std::optional<Product> product_at(const View& v, ValueId id) {
 }
 
 // x w + bias
-Graph fuse_bias(const Graph& graph, const Target& target) {
+Changed fuse_bias(const Graph& graph, const Target& target) {
   const View v(graph, target);
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Add>)) return std::nullopt;
     for (int side : {0, 1}) {
@@ -95,9 +97,9 @@ std::optional<Activation> activation_at(const Node& n) {
 }
 
 // activation(x w_gate) * (x w_up)
-Graph fuse_gated(const Graph& graph, const Target& target) {
+Changed fuse_gated(const Graph& graph, const Target& target) {
   const View v(graph, target);
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Mul>)) return std::nullopt;
     for (int side : {0, 1}) {
@@ -122,9 +124,9 @@ Graph fuse_gated(const Graph& graph, const Target& target) {
 }
 
 // activation(x w + bias)
-Graph fuse_activation(const Graph& graph, const Target& target) {
+Changed fuse_activation(const Graph& graph, const Target& target) {
   const View v(graph, target);
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Node& n = graph.nodes()[i];
     const auto f = activation_at(n);
     if (!f || !v.is_inner(n.inputs[0])) return std::nullopt;
@@ -136,7 +138,7 @@ Graph fuse_activation(const Graph& graph, const Target& target) {
 }
 
 // Several products of one x: Q, K and V.
-Graph fuse_group(const Graph& graph, const Target& target) {
+Changed fuse_group(const Graph& graph, const Target& target) {
   const View v(graph, target);
   std::map<uint32_t, Value> made;  // node -> its part of a group that was built at an earlier one
   auto joins = [&](uint32_t i, const Product& first, uint32_t leader) {
@@ -145,7 +147,7 @@ Graph fuse_group(const Graph& graph, const Target& target) {
            (p->bias.absent() || v.is_weight(p->bias)) && graph.type(p->w).rank() == 2 &&
            target.activation_encoding(graph, i) == target.activation_encoding(graph, leader);
   };
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     if (auto it = made.find(i); it != made.end()) return Values{it->second};
     const auto p = product_at(v, {i, 0});
     if (!p || p->attrs.activation != Activation::none || !joins(i, *p, i)) return std::nullopt;
@@ -171,7 +173,7 @@ Graph fuse_group(const Graph& graph, const Target& target) {
 }
 
 // rms_norm(a + b), the sum being read on.
-Graph fuse_residual_norm(const Graph& graph, const Target& target) {
+Changed fuse_residual_norm(const Graph& graph, const Target& target) {
   const View v(graph, target);
   std::map<uint32_t, Value> normed;  // rms_norm node -> its value
   auto norm_of = [&](uint32_t sum) -> std::optional<uint32_t> {
@@ -183,7 +185,7 @@ Graph fuse_residual_norm(const Graph& graph, const Target& target) {
     }
     return std::nullopt;
   };
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     if (auto it = normed.find(i); it != normed.end()) return Values{it->second};
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Add>) || !(graph.type(n.inputs[0]) == graph.type(n.inputs[1])) ||
@@ -201,9 +203,9 @@ Graph fuse_residual_norm(const Graph& graph, const Target& target) {
 }
 
 // activation(x w + bias) + residual
-Graph fuse_residual(const Graph& graph, const Target& target) {
+Changed fuse_residual(const Graph& graph, const Target& target) {
   const View v(graph, target);
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Node& n = graph.nodes()[i];
     if (!n.is(op<Add>)) return std::nullopt;
     for (int side : {0, 1}) {
@@ -221,7 +223,7 @@ Graph fuse_residual(const Graph& graph, const Target& target) {
 
 struct Fusion {
   const Op* into;
-  Graph (*run)(const Graph&, const Target&);
+  Changed (*run)(const Graph&, const Target&);
 };
 // In order: what comes first takes its nodes first.
 constexpr Fusion kFusions[] = {
@@ -235,11 +237,12 @@ constexpr Fusion kFusions[] = {
 
 }  // namespace
 
-Graph fuse(const Graph& graph, const Target& target) {
-  Graph g = graph;
-  for (const Fusion& f : kFusions)
-    if (target.has_row(*f.into)) g = prune(f.run(g, target));
-  return g;
+Graph fuse(Graph graph, const Target& target) {
+  for (const Fusion& f : kFusions) {
+    if (!target.has_row(*f.into)) continue;
+    if (auto changed = f.run(graph, target)) graph = prune(std::move(*changed));
+  }
+  return graph;
 }
 
 }  // namespace lamella

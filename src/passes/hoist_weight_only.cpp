@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lamella/ir/rewrite.h"
 #include "lamella/passes/passes.h"
 
@@ -23,7 +25,7 @@ std::vector<bool> weight_only_nodes(const Graph& g) {
   return fixed;
 }
 
-Lowered hoist_weight_only(const Graph& g) {
+Lowered hoist_weight_only(Graph g) {
   const std::vector<bool> fixed = weight_only_nodes(g);
   // A view of a parameter costs nothing a step; it moves only as part of real work.
   std::vector<bool> works(g.nodes().size());
@@ -33,6 +35,10 @@ Lowered hoist_weight_only(const Graph& g) {
     works[i] = !n.op->has(kView);
     for (ValueId id : n.inputs)
       if (!id.absent()) works[i] = works[i] || works[id.node];
+  }
+  if (std::find(works.begin(), works.end(), true) == works.end()) {
+    Hoisted none{Graph("prologue", g.dims())};
+    return {std::move(g), std::move(none)};
   }
   std::vector<bool> leaves(g.nodes().size());  // read from outside the weight-only part
   for (const Node& n : g.nodes()) {

@@ -6,8 +6,8 @@
 
 namespace lamella {
 
-Graph pack_activations(const Graph& graph, const Target& target) {
-  return rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+Graph pack_activations(Graph graph, const Target& target) {
+  auto packed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const DType encoding = target.activation_encoding(r.from(), i);
     if (encoding.is_none()) return std::nullopt;
     const Node& n = r.from().nodes()[i];
@@ -15,6 +15,7 @@ Graph pack_activations(const Graph& graph, const Target& target) {
     inputs[0] = pack(inputs[0], {.to = encoding});
     return r.to().add(*n.op, inputs, n.attrs, n.n_saved > 0, n.fresh);
   });
+  return packed ? std::move(*packed) : std::move(graph);
 }
 
 }  // namespace lamella

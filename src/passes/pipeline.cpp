@@ -45,14 +45,14 @@ Lowered optimize(const Graph& graph, const Target& target, const OptimizeOptions
   for (const Pass& pass : kPipeline) {
     if (pass.run == pack_activations && options.exact) continue;
     const auto start = Clock::now();
-    lowered.graph = prune(pass.run(lowered.graph, target));
+    lowered.graph = prune(pass.run(std::move(lowered.graph), target));
     finish_stage(pass.name, start, lowered.graph);
     check(lowered.graph);
   }
   if (!options.hoist) return lowered;
   const auto start = Clock::now();
-  lowered = hoist_weight_only(lowered.graph);
-  lowered.graph = prune(lowered.graph);
+  lowered = hoist_weight_only(std::move(lowered.graph));
+  lowered.graph = prune(std::move(lowered.graph));
   finish_stage("hoist_weight_only", start, lowered.graph);
   check(lowered.graph);
   return lowered;

@@ -29,7 +29,7 @@ struct Lowered {
 struct Pass {
   std::string_view name;
   std::string_view doc;
-  Graph (*run)(const Graph&, const Target&);
+  Graph (*run)(Graph, const Target&);
 };
 
 // The passes in order, the hoisting one excepted (it gives two graphs and runs last but one).

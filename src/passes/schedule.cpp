@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <queue>
-#include <set>
+#include <unordered_map>
 
 #include "lamella/ir/rewrite.h"
 #include "lamella/passes/passes.h"
@@ -16,54 +16,110 @@ ValueId updated_value(const Node& n) {
   return kAbsent;
 }
 
-// Does `node` depend on `writer`? Only nodes behind the writer can.
-bool depends_on(const Graph& g, uint32_t node, uint32_t writer, std::vector<int8_t>& memo) {
-  if (node <= writer) return node == writer;
-  if (memo[node] >= 0) return memo[node];
-  bool found = false;
-  for (ValueId id : g.nodes()[node].inputs)
-    if (!id.absent() && !found) found = depends_on(g, id.node, writer, memo);
-  memo[node] = found;
-  return found;
-}
+// What must run before what.
+class Order {
+ public:
+  explicit Order(const Graph& graph) : g_(graph), after_(graph.nodes().size()) {
+    uint32_t last_ordered = ~0u;
+    for (uint32_t i = 0; i < n(); ++i) {
+      const Node& node = g_.nodes()[i];
+      for (ValueId id : node.inputs)
+        if (!id.absent()) after_[id.node].push_back(i);
+      if (!node.op->has(kOrdered)) continue;
+      if (last_ordered != ~0u) after_[last_ordered].push_back(i);
+      last_ordered = i;
+    }
+    keep_makers_first();
+    const auto readers = readers_of(graph);
+    for (uint32_t i = 0; i < n(); ++i)
+      if (const ValueId old = updated_value(g_.nodes()[i]); !old.absent())
+        readers_first(i, late_readers(old, i, readers));
+  }
+
+  // Program order where nothing else is asked for: the smallest ready node next.
+  std::vector<uint32_t> sorted() const {
+    std::vector<uint32_t> n_before(n(), 0), order;
+    for (const auto& next : after_)
+      for (uint32_t i : next) ++n_before[i];
+    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+    for (uint32_t i = 0; i < n(); ++i)
+      if (n_before[i] == 0) ready.push(i);
+    while (!ready.empty()) {
+      order.push_back(ready.top());
+      ready.pop();
+      for (uint32_t next : after_[order.back()])
+        if (--n_before[next] == 0) ready.push(next);
+    }
+    return order;
+  }
+
+ private:
+  uint32_t n() const { return static_cast<uint32_t>(g_.nodes().size()); }
+
+  // What speaks of a size that is known when a node has run comes behind that node.
+  void keep_makers_first() {
+    std::unordered_map<const DimExpr*, uint32_t> maker;
+    for (uint32_t i = 0; i < n(); ++i)
+      for (Dim d : g_.nodes()[i].fresh) maker.emplace(d.expr(), i);
+    if (maker.empty()) return;
+    for (uint32_t i = 0; i < n(); ++i) {
+      SymbolsUsed used;
+      add_symbols(g_.nodes()[i].attrs, used);
+      for (const Type& t : g_.nodes()[i].outputs) add_symbols(t, used);
+      for (const DimExpr* symbol : used.symbols())
+        if (auto it = maker.find(symbol); it != maker.end() && it->second < i)
+          after_[it->second].push_back(i);
+    }
+  }
+
+  // Nodes behind `writer` that read the old value, as it is or through views.
+  std::vector<uint32_t> late_readers(ValueId old, uint32_t writer,
+                                     const std::vector<std::vector<uint32_t>>& readers) const {
+    while (g_.node(old).op->has(kView) && !g_.node(old).inputs[0].absent())
+      old = g_.node(old).inputs[0];
+    std::vector<uint32_t> late;
+    std::vector<ValueId> values{old};
+    while (!values.empty()) {
+      const ValueId id = values.back();
+      values.pop_back();
+      for (uint32_t r : readers[id.node]) {
+        const Node& node = g_.nodes()[r];
+        if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
+        if (r > writer) late.push_back(r);
+        if (node.op->has(kView) && node.inputs[0] == id)
+          for (uint32_t o = 0; o < node.outputs.size(); ++o) values.push_back({r, o});
+      }
+    }
+    return late;
+  }
+
+  // Lets the readers run before the writer, where none of what they need comes behind it. (A reader
+  // that the writer does not reach closes no circle, nor do several.)
+  void readers_first(uint32_t writer, const std::vector<uint32_t>& readers) {
+    if (readers.empty()) return;
+    std::vector<bool> behind(n());
+    std::vector<uint32_t> open{writer};
+    while (!open.empty()) {
+      const uint32_t at = open.back();
+      open.pop_back();
+      for (uint32_t next : after_[at])
+        if (!behind[next]) behind[next] = true, open.push_back(next);
+    }
+    for (uint32_t r : readers)
+      if (!behind[r]) after_[r].push_back(writer);
+  }
+
+  const Graph& g_;
+  std::vector<std::vector<uint32_t>> after_;
+};
 
 }  // namespace
 
-Graph schedule(const Graph& graph, const Target&) {
-  const uint32_t n = static_cast<uint32_t>(graph.nodes().size());
-  std::vector<std::set<uint32_t>> after(n);  // node -> nodes that must come later
-  std::vector<uint32_t> n_before(n, 0);
-  auto edge = [&](uint32_t first, uint32_t second) {
-    if (first != second && after[first].insert(second).second) ++n_before[second];
-  };
-  uint32_t last_ordered = ~0u;
-  const auto readers = readers_of(graph);
-  for (uint32_t i = 0; i < n; ++i) {
-    const Node& node = graph.nodes()[i];
-    for (ValueId id : node.inputs)
-      if (!id.absent()) edge(id.node, i);
-    if (node.op->has(kOrdered)) {
-      if (last_ordered != ~0u) edge(last_ordered, i);
-      last_ordered = i;
-    }
-    const ValueId old = updated_value(node);
-    if (old.absent()) continue;
-    std::vector<int8_t> memo(n, -1);
-    for (uint32_t reader : readers[old.node])
-      if (reader > i && !depends_on(graph, reader, i, memo)) edge(reader, i);
-  }
-  // Program order otherwise: the smallest ready node next.
-  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
-  for (uint32_t i = 0; i < n; ++i)
-    if (n_before[i] == 0) ready.push(i);
+Graph schedule(Graph graph, const Target&) {
+  const std::vector<uint32_t> order = Order(graph).sorted();
+  if (std::is_sorted(order.begin(), order.end())) return graph;
   GraphRewriter r(graph);
-  while (!ready.empty()) {
-    const uint32_t i = ready.top();
-    ready.pop();
-    r.copy(i);
-    for (uint32_t next : after[i])
-      if (--n_before[next] == 0) ready.push(next);
-  }
+  for (uint32_t i : order) r.copy(i);
   return r.finish();
 }
 

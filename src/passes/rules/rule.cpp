@@ -87,14 +87,33 @@ std::span<const Rule> rules() {
   return all;
 }
 
-Graph apply_rules(const Graph& graph, std::span<const Rule> rules) {
+namespace {
+
+// False only where the rule changes nothing at v, as far as that shows without building anything.
+bool may_apply(const Rule& rule, Value v) {
+  const auto m = match(rule.from, v);
+  const auto* var = rule.to.target<Becomes>();
+  return m && (!var || m->vars[var->var].type() == v.type());
+}
+
+}  // namespace
+
+Graph apply_rules(Graph graph, std::span<const Rule> rules) {
   // Nodes are rebuilt in order, so the inputs of each are simple already: one sweep reaches the
   // end.
-  return prune(rewrite(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+  const auto fits = [&](uint32_t i) {
+    return graph.nodes()[i].outputs.size() == 1 &&
+           std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+             return may_apply(rule, graph.value({i, 0}));
+           });
+  };
+  auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
+    if (r.is_untouched() && !fits(i)) return std::nullopt;
     Values out = r.copy(i);
     if (out.size() == 1) out[0] = simplified(r.to(), out[0], rules);
     return out;
-  }));
+  });
+  return changed ? prune(std::move(*changed)) : std::move(graph);
 }
 
 }  // namespace lamella

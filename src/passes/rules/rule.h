@@ -44,9 +44,11 @@ struct Rule {
 };
 
 // `to` a variable.
-inline std::function<Value(Graph&, const Match&)> becomes(size_t i) {
-  return [i](Graph&, const Match& m) { return m.vars[i]; };
-}
+struct Becomes {
+  size_t var;
+  Value operator()(Graph&, const Match& m) const { return m.vars[var]; }
+};
+inline std::function<Value(Graph&, const Match&)> becomes(size_t i) { return Becomes{i}; }
 
 // Matches the pattern at value v (output 0 of its node); commutative ops in both orders.
 std::optional<Match> match(const Pattern& pattern, Value v);
@@ -57,6 +59,6 @@ std::span<const Rule> arithmetic_rules();
 std::span<const Rule> shape_rules();
 
 // Applies only these rules. A replacement must have the type of what it replaces.
-Graph apply_rules(const Graph& graph, std::span<const Rule> rules);
+Graph apply_rules(Graph graph, std::span<const Rule> rules);
 
 }  // namespace lamella
