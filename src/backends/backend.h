@@ -1,12 +1,14 @@
 // What every back end offers: a Target for the passes, and executables built from optimised graphs.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lamella/base/cancelled.h"
 #include "lamella/ir/graph.h"
 #include "lamella/ir/tensor.h"
 #include "lamella/passes/target.h"
@@ -27,6 +29,7 @@ struct NodeReport {
   uint32_t node = 0;
   std::string op, origin, row;  // row: name of the kernel's row, "view", "reference"
   std::string why;              // why other rows did not take it
+  std::string copied;           // the input that it copies instead of updating in place, and why
   Type type;
   double flops = 0;
   double bytes = 0;  // read and written
@@ -49,6 +52,14 @@ struct RunArgs {
   std::span<Tensor> outputs;
 };
 
+// A part of a run as it happened.
+struct StepSpan {
+  static constexpr uint32_t kBinding = ~0u;  // sizes were bound, buffers placed
+  uint32_t step = kBinding;                  // row of report()
+  uint32_t segment = 0;  // binding: which part of the run; a new run begins with the first
+  std::chrono::steady_clock::time_point start, end;
+};
+
 // What one run at a time needs: arena, bound sizes. Not shared by threads.
 class Frame {
  public:
@@ -56,9 +67,12 @@ class Frame {
   // Throws UserError (inputs, sizes, indices) or DeviceError; states are then as before.
   virtual void run(const RunArgs& args) = 0;
   virtual int64_t arena_bytes() const = 0;
-  // From now on, each run adds the seconds that its steps took to `seconds` (as many as report()
-  // has rows, in their order); null ends that. Back ends that have no steps leave it empty.
-  virtual void time_steps(std::vector<double>* seconds) { (void)seconds; }
+  // From now on, each run appends what it did when to `spans`; null ends that. Back ends that have
+  // no steps append nothing.
+  virtual void record_steps(std::vector<StepSpan>* spans) { (void)spans; }
+  // From now on a run throws Cancelled soon after *flag is set (looked at between steps, and in
+  // each iteration of a loop); null ends that.
+  virtual void cancel_with(const CancelFlag* flag) = 0;
 };
 
 // A graph compiled for a back end. Immutable, shared by threads.

@@ -119,6 +119,14 @@ void print_reasons(const PhaseStory& story) {
   std::printf("\n%s", table.text().c_str());
 }
 
+// Copies that updating in place would have saved.
+void print_copies(const PhaseStory& story) {
+  for (const NodeStory& n : story.nodes)
+    if (!n.report.copied.empty())
+      std::printf("copied: %s %%%u (%s): %s\n", n.report.op.c_str(), n.report.node,
+                  n.report.origin.c_str(), n.report.copied.c_str());
+}
+
 void print_stages(const PhaseStory& story) {
   Table table({"stage", ">ms", ">nodes after"});
   for (const StageTime& t : story.stages)
@@ -135,6 +143,7 @@ ordered_json node_json(const NodeStory& n) {
           {"type", n.report.type.text()},
           {"row", n.report.row},
           {"why", n.why},
+          {"copied", n.report.copied},
           {"flops", n.report.flops},
           {"bytes", n.report.bytes},
           {"seconds", n.seconds},
@@ -189,6 +198,7 @@ int run(const Options& o) {
               machine.limits.int8_ops / 1e9);
   for (const PhaseStory& p : story) {
     print_phase(p, o);
+    print_copies(p);
     if (o.why) print_reasons(p);
     print_stages(p);
     std::puts("");

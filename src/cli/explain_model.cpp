@@ -61,19 +61,31 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Seconds of each step, the mean of some runs.
+std::vector<double> mean_seconds(const std::vector<StepSpan>& spans, int n_runs) {
+  std::vector<double> seconds;
+  for (const StepSpan& s : spans) {
+    if (s.step == StepSpan::kBinding) continue;
+    if (seconds.size() <= s.step) seconds.resize(s.step + 1);
+    seconds[s.step] += std::chrono::duration<double>(s.end - s.start).count() / n_runs;
+  }
+  return seconds;
+}
+
 // The step once more for warmth, then timed; `steps` receives the seconds of each of its nodes.
 double time_prefill(Engine& engine, int64_t prompt, std::vector<double>& steps) {
+  std::vector<StepSpan> spans;
   const std::vector<int32_t> tokens = some_tokens(prompt, engine.info().vocabulary);
   double total = 0;
   for (int i = -1; i < kPrefillTries; ++i) {
     Sequence sequence(engine);
-    if (i == 0) engine.time_steps(Phase::bulk, &steps);
+    if (i == 0) engine.record_steps(Phase::bulk, &spans);
     const auto start = std::chrono::steady_clock::now();
     prefill(engine, sequence, tokens, prompt, Rows::last);
     if (i >= 0) total += seconds_since(start);
   }
-  engine.time_steps(Phase::bulk, nullptr);
-  for (double& s : steps) s /= kPrefillTries;
+  engine.record_steps(Phase::bulk, nullptr);
+  steps = mean_seconds(spans, kPrefillTries);
   return total / kPrefillTries;
 }
 
@@ -82,16 +94,17 @@ double time_decode(Engine& engine, int64_t prompt, std::vector<double>& steps) {
   const std::vector<int32_t> tokens = some_tokens(prompt + 1, engine.info().vocabulary);
   prefill(engine, sequence, std::span(tokens).first(static_cast<size_t>(prompt)), prompt,
           Rows::last);
+  std::vector<StepSpan> spans;
   double total = 0;
   for (int i = -1; i < kDecodeSteps; ++i) {
-    if (i == 0) engine.time_steps(Phase::decode, &steps);
+    if (i == 0) engine.record_steps(Phase::decode, &spans);
     const StepItem item{&sequence, {&tokens.back(), 1}, Rows::last};
     const auto start = std::chrono::steady_clock::now();
     engine.step({&item, 1}, Phase::decode);
     if (i >= 0) total += seconds_since(start);
   }
-  engine.time_steps(Phase::decode, nullptr);
-  for (double& s : steps) s /= kDecodeSteps;
+  engine.record_steps(Phase::decode, nullptr);
+  steps = mean_seconds(spans, kDecodeSteps);
   return total / kDecodeSteps;
 }
 

@@ -20,7 +20,8 @@ bool is_bound(Dim dim, const DimBinding& binding) {
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, DimBinding binding) : graph_(graph), binding_(std::move(binding)) {
+  Evaluator(const Graph& graph, DimBinding binding, const CancelFlag* cancel)
+      : graph_(graph), binding_(std::move(binding)), cancel_(cancel) {
     values_.resize(graph.nodes().size());
     uses_.resize(graph.nodes().size(), 0);
     for (const Node& n : graph.nodes())
@@ -38,7 +39,9 @@ class Evaluator {
   void run() {
     pending_ = graph_.constraints();
     check_pending();
+    check_cancelled(cancel_);
     for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+      check_cancelled(cancel_);
       const Node& n = graph_.nodes()[i];
       if (values_[i].empty()) values_[i] = evaluate(i, n);
       for (ValueId id : n.inputs)
@@ -82,7 +85,7 @@ class Evaluator {
     for (ValueId id : n.inputs) inputs.push_back(id.absent() ? nullptr : &value(id));
     EvalCx cx(graph_, n, std::move(inputs), binding_,
               [this](const Graph& g, std::vector<RefTensor> args) {
-                return evaluate_body(g, std::move(args), binding_);
+                return evaluate_body(g, std::move(args), binding_, cancel_);
               });
     n.op->eval(cx, n.attrs.data());
     return std::move(cx.outputs);
@@ -102,7 +105,7 @@ class Evaluator {
     }
     const Values out = n.op->expand(Args(scratch, inputs), n.attrs.data());
     for (size_t i = 0; i < out.size(); ++i) scratch.output("y" + std::to_string(i), out[i]);
-    return evaluate_body(scratch, std::move(given), binding_);
+    return evaluate_body(scratch, std::move(given), binding_, cancel_);
   }
 
   const Graph& graph_;
@@ -110,6 +113,7 @@ class Evaluator {
   std::vector<std::vector<RefTensor>> values_;
   std::vector<uint32_t> uses_;
   std::vector<Constraint> pending_;
+  const CancelFlag* cancel_;
 };
 
 }  // namespace
@@ -148,8 +152,8 @@ bool check_constraint(const Graph& graph, const Constraint& c, const DimBinding&
   return true;
 }
 
-RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs) {
-  Evaluator evaluator(graph, {});
+RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs, const CancelFlag* cancel) {
+  Evaluator evaluator(graph, {}, cancel);
   auto give = [&](ValueId id, std::string_view kind) {
     auto it = inputs.find(graph.input_name(id));
     CHECK_USER(it != inputs.end(), "run: ", kind, " '", graph.input_name(id),
@@ -170,10 +174,10 @@ RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs) {
 }
 
 std::vector<RefTensor> evaluate_body(const Graph& graph, std::vector<RefTensor> inputs,
-                                     const DimBinding& outer) {
+                                     const DimBinding& outer, const CancelFlag* cancel) {
   CHECK_USER(inputs.size() == graph.inputs().size(), "graph '", graph.name(), "': got ",
              inputs.size(), " inputs; want ", graph.inputs().size());
-  Evaluator evaluator(graph, outer);
+  Evaluator evaluator(graph, outer, cancel);
   for (size_t i = 0; i < inputs.size(); ++i)
     evaluator.give(graph.inputs()[i], std::move(inputs[i]));
   evaluator.run();

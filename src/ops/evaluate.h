@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lamella/base/cancelled.h"
 #include "lamella/ops/op.h"
 
 namespace lamella {
@@ -22,12 +23,14 @@ struct RefResult {
 // constraint is checked before anything runs, or as soon as data-dependent symbols are bound.
 // UserError names the node and both values. Nothing is rounded between ops: floats stay f64, except
 // where an op's meaning is rounding (cast, pack).
-RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs);
+// Throws Cancelled soon after `cancel` is set.
+RefResult evaluate_graph(const Graph& graph, const RefTensors& inputs,
+                         const CancelFlag* cancel = nullptr);
 
 // The same with inputs in the graph's order of inputs() (no states, no parameters), under the
 // symbols that `outer` has bound: how control ops run their bodies.
 std::vector<RefTensor> evaluate_body(const Graph& graph, std::vector<RefTensor> inputs,
-                                     const DimBinding& outer);
+                                     const DimBinding& outer, const CancelFlag* cancel = nullptr);
 
 // Binds the symbols of `type` to a concrete shape; UserError (naming `what`) where sizes disagree.
 void bind_shape(const Type& type, const std::vector<int64_t>& shape, DimBinding& binding,

@@ -95,7 +95,9 @@ Execution::Execution(std::shared_ptr<const Program> program, const Weights& weig
       parameters_(program_->parameters(weights)) {}
 
 Execution::~Execution() {
-  if (frame_) program_->give_frame(std::move(frame_));
+  frame_->record_steps(nullptr);
+  frame_->cancel_with(nullptr);
+  program_->give_frame(std::move(frame_));
 }
 
 void Execution::run(std::span<const Tensor> inputs, std::span<Tensor> states,

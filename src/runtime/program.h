@@ -90,8 +90,10 @@ class Execution {
 
   const Program& program() const { return *program_; }
   int64_t arena_bytes() const { return frame_->arena_bytes(); }
-  // See Frame::time_steps.
-  void time_steps(std::vector<double>* seconds) { frame_->time_steps(seconds); }
+  // See Frame::record_steps.
+  void record_steps(std::vector<StepSpan>* spans) { frame_->record_steps(spans); }
+  // See Frame::cancel_with; the flag must outlive the runs.
+  void cancel_with(const CancelFlag* flag) { frame_->cancel_with(flag); }
 
  private:
   std::shared_ptr<const Program> program_;

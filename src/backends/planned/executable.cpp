@@ -30,6 +30,11 @@ class PlannedExecutable final : public Executable {
       const Cost cost = cost_of(plan_->graph, step.node, binding);
       r.flops = step.kind == StepKind::row ? cost.flops : 0;
       r.bytes = cost.bytes;
+      if (step.pre_copy != kNone) {
+        r.copied = str(node.op->inputs.names[step.pre_copy], ": ", step.copied);
+        const ValueId input = node.inputs[step.pre_copy];
+        r.bytes += 2 * static_cast<double>(evaluate(plan_->graph.type(input).bytes(), binding));
+      }
       out.push_back(std::move(r));
     }
     return out;

@@ -76,24 +76,6 @@ int64_t FrameState::arena_bytes() const {
   return sum;
 }
 
-void FrameState::run(const RunArgs& args) {
-  const Graph& g = plan_->graph;
-  CHECK_USER(
-      args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
-          args.states.size() == g.states().size() && args.outputs.size() == g.outputs().size(),
-      "run: got ", args.inputs.size(), " inputs, ", args.parameters.size(), " parameters, ",
-      args.states.size(), " states and ", args.outputs.size(), " outputs; want ", g.inputs().size(),
-      ", ", g.parameters().size(), ", ", g.states().size(), " and ", g.outputs().size());
-  try {
-    bind(args);
-    run_steps(args);
-    finish(args);
-  } catch (...) {
-    is_bound_ = false;
-    throw;
-  }
-}
-
 void FrameState::bind(const RunArgs& args) {
   if (!bind_inputs(args)) {
     is_bound_ = false;

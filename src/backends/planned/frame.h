@@ -19,7 +19,8 @@ class FrameState final : public Frame {
   // What a run does before its first step: binds sizes, places buffers, makes room for results.
   void bind(const RunArgs& args);
   int64_t arena_bytes() const override;
-  void time_steps(std::vector<double>* seconds) override { step_seconds_ = seconds; }
+  void record_steps(std::vector<StepSpan>* spans) override { spans_ = spans; }
+  void cancel_with(const CancelFlag* flag) override { cancel_ = flag; }
 
   // A run of a body under the symbols that surround it: inputs in order, fresh outputs.
   std::vector<Tensor> run_body(std::vector<Tensor> inputs, const DimBinding& outer);
@@ -54,7 +55,8 @@ class FrameState final : public Frame {
   void prepare_results(const RunArgs& args, uint32_t segment);
   void run_steps(const RunArgs& args);
   void launch(uint32_t s);
-  void launch_timed(uint32_t s);
+  template <class Work>
+  void record(uint32_t step, uint32_t segment, const Work& work);
   void write_sizes(const Step& step);
   void run_reference(uint32_t s);
   void run_control_step(uint32_t s);
@@ -71,7 +73,8 @@ class FrameState final : public Frame {
   }
 
   std::shared_ptr<const Plan> plan_;
-  std::vector<double>* step_seconds_ = nullptr;
+  std::vector<StepSpan>* spans_ = nullptr;
+  const CancelFlag* cancel_ = nullptr;
   DimBinding binding_, outer_;
   std::vector<int64_t> symbols_;
   std::vector<std::vector<int64_t>> bound_shapes_;  // of what was given, as last bound

@@ -14,24 +14,47 @@ const Operand& StepCx::allocate(size_t i, std::span<const int64_t> shape) const 
   return frame_->allocate(step_, i, shape);
 }
 
-// Sizes that become known on the way are served by the segment that learns them.
-void FrameState::run_steps(const RunArgs& args) {
-  uint32_t segment = 0;
-  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
-    step_seconds_ ? launch_timed(s) : launch(s);
-    if (!plan_->steps[s].binds) continue;
-    bind_segment(++segment);
-    prepare_results(args, segment);
-    set_pointers();
+// Does the work, with a watch where one was asked for.
+template <class Work>
+void FrameState::record(uint32_t step, uint32_t segment, const Work& work) {
+  if (!spans_) return work();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  spans_->push_back({step, segment, start, std::chrono::steady_clock::now()});
+}
+
+void FrameState::run(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  CHECK_USER(
+      args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
+          args.states.size() == g.states().size() && args.outputs.size() == g.outputs().size(),
+      "run: got ", args.inputs.size(), " inputs, ", args.parameters.size(), " parameters, ",
+      args.states.size(), " states and ", args.outputs.size(), " outputs; want ", g.inputs().size(),
+      ", ", g.parameters().size(), ", ", g.states().size(), " and ", g.outputs().size());
+  try {
+    record(StepSpan::kBinding, 0, [&] { bind(args); });
+    run_steps(args);
+    finish(args);
+  } catch (...) {
+    is_bound_ = false;
+    throw;
   }
 }
 
-void FrameState::launch_timed(uint32_t s) {
-  step_seconds_->resize(plan_->steps.size());
-  const auto start = std::chrono::steady_clock::now();
-  launch(s);
-  (*step_seconds_)[s] +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+// Sizes that become known on the way are served by the segment that learns them.
+void FrameState::run_steps(const RunArgs& args) {
+  uint32_t segment = 0;
+  check_cancelled(cancel_);
+  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
+    check_cancelled(cancel_);
+    record(s, segment, [&] { launch(s); });
+    if (!plan_->steps[s].binds) continue;
+    record(StepSpan::kBinding, ++segment, [&] {
+      bind_segment(segment);
+      prepare_results(args, segment);
+      set_pointers();
+    });
+  }
 }
 
 void FrameState::launch(uint32_t s) {
@@ -134,7 +157,8 @@ void FrameState::run_reference(uint32_t s) {
   std::vector<RefTensor> inputs;
   for (uint32_t i = 0; i < n_inputs(step); ++i)
     if (step.operands[i] != kNone) inputs.push_back(RefTensor::from(tensor_of(step.operands[i])));
-  const std::vector<RefTensor> outputs = evaluate_body(*step.meaning, std::move(inputs), binding_);
+  const std::vector<RefTensor> outputs =
+      evaluate_body(*step.meaning, std::move(inputs), binding_, cancel_);
   for (size_t o = 0; o < outputs.size(); ++o) {
     const uint32_t v = step.operands[n_inputs(step) + o];
     const Tensor t = outputs[o].to_tensor();
@@ -154,6 +178,7 @@ void FrameState::run_control_step(uint32_t s) {
   std::vector<std::unique_ptr<FrameState>>& frames = body_frames_[s];
   if (frames.empty())
     for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));
+  for (const auto& frame : frames) frame->cancel_with(cancel_);
   const Node& node = plan_->graph.nodes()[step.node];
   const std::vector<Tensor> outputs = run_control(node, std::move(inputs), frames, binding_);
   for (size_t o = 0; o < outputs.size(); ++o) {

@@ -24,13 +24,14 @@ class ReferenceFrame final : public Frame {
         c = {args.parameters[i].data(), RefTensor::from(args.parameters[i])};
       given[graph_.input_name(graph_.parameters()[i])] = c.tensor;
     }
-    const RefResult result = evaluate_graph(graph_, given);
+    const RefResult result = evaluate_graph(graph_, given, cancel_);
     for (size_t i = 0; i < result.outputs.size(); ++i)
       put(result.outputs[i].to_tensor(), args.outputs[i]);
     for (size_t i = 0; i < args.states.size(); ++i)
       put(result.states.find(graph_.states()[i].name)->second.to_tensor(), args.states[i]);
   }
   int64_t arena_bytes() const override { return 0; }
+  void cancel_with(const CancelFlag* flag) override { cancel_ = flag; }
 
  private:
   struct Cached {
@@ -53,6 +54,7 @@ class ReferenceFrame final : public Frame {
 
   const Graph& graph_;
   std::map<std::string, Cached> parameters_;
+  const CancelFlag* cancel_ = nullptr;
 };
 
 class ReferenceExecutable final : public Executable {
@@ -69,7 +71,7 @@ class ReferenceExecutable final : public Executable {
       if (n.op->has(kStructural)) continue;
       const Cost cost = cost_of(graph_, i, binding);
       out.push_back({i, std::string(n.op->info.name), n.origin ? *n.origin : "", "reference", "",
-                     n.outputs[0], cost.flops, cost.bytes});
+                     "", n.outputs[0], cost.flops, cost.bytes});
     }
     return out;
   }
