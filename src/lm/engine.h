@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -16,23 +17,41 @@ namespace lamella {
 
 class Engine;
 
-// A sequence's pages and length. Belongs to one engine; its pages go back when it ends.
+// What a sequence ran: its tokens, and the phase in which each position was first computed. Run
+// again in those phases, it gives the same bits.
+struct History {
+  std::vector<int32_t> tokens;
+  std::vector<Phase> phases;
+};
+
+// A sequence's pages and history. Belongs to one engine; its pages go back when it ends. Pages may
+// be shared with other sequences of the engine: one that is written to is copied first.
 class Sequence {
  public:
-  explicit Sequence(Engine& engine) : engine_(engine) {}
+  explicit Sequence(Engine& engine);
   ~Sequence();
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
-  int64_t length() const { return length_; }
+  int64_t length() const { return static_cast<int64_t>(history_.tokens.size()); }
+  const History& history() const { return history_; }
   // Forgets all positions from `length` on.
   void truncate(int64_t length);
+  // Another sequence with the same positions and pages; either may go on.
+  std::unique_ptr<Sequence> snapshot() const;
+  // Makes this sequence a prefix of `tokens` that has been computed already, and returns its
+  // length: its own positions as far as they agree, or whole pages that another sequence of the
+  // engine computed as a prompt, whichever is longer. At least one token is left to be run.
+  int64_t resume(std::span<const int32_t> tokens);
 
  private:
   friend class Engine;
+  void hold(std::span<const int32_t> pages);
+  void drop_from(int64_t length);
+
   Engine& engine_;
   std::vector<int32_t> pages_;
-  int64_t length_ = 0;
+  History history_;
 };
 
 struct EngineOptions {
@@ -65,17 +84,23 @@ class Engine {
   const ModelInfo& info() const { return info_; }
   int64_t context() const { return context_; }
   int64_t kv_bytes() const { return pool_.bytes(); }
+  int64_t n_free_pages() const { return pool_.n_free(); }
   int64_t weight_bytes() const { return weights_->bytes(); }
   int64_t arena_bytes() const;
-  // See Frame::time_steps; `seconds` must outlive the steps.
-  void time_steps(Phase phase, std::vector<double>* seconds) {
-    executions_[static_cast<size_t>(phase)]->time_steps(seconds);
+  // See Frame::record_steps; `spans` must outlive the steps.
+  void record_steps(Phase phase, std::vector<StepSpan>* spans) {
+    executions_[static_cast<size_t>(phase)]->record_steps(spans);
+  }
+  // See Frame::cancel_with; the flag must outlive the steps.
+  void cancel_with(const CancelFlag* flag) {
+    for (const auto& execution : executions_) execution->cancel_with(flag);
   }
   const Program& program(Phase phase) const { return *programs_[static_cast<size_t>(phase)]; }
 
  private:
   friend class Sequence;
   void reserve_pages(Sequence& sequence, int64_t length);
+  int64_t shareable(const Sequence& other, std::span<const int32_t> tokens) const;
   void check_item(const StepItem& item) const;
 
   ModelInfo info_;
@@ -84,7 +109,8 @@ class Engine {
   std::unique_ptr<Execution> executions_[2];
   int64_t page_ = 0, context_ = 0, max_pages_ = 0;
   KvPool pool_;
-  std::mutex mutex_;
+  std::set<Sequence*> sequences_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace lamella

@@ -16,6 +16,30 @@ std::span<const float> row(const Tensor& logits, int64_t i) {
   return {logits.as<float>() + i * n, static_cast<size_t>(n)};
 }
 
+// Lets the engine look at the flag while it lives.
+class CancelScope {
+ public:
+  CancelScope(Engine& engine, const CancelFlag* flag) : engine_(engine) {
+    engine_.cancel_with(flag);
+  }
+  ~CancelScope() { engine_.cancel_with(nullptr); }
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  Engine& engine_;
+};
+
+constexpr int64_t kBorder = 64;  // where prompts are cut
+constexpr int64_t kReplayChunk = 512;
+
+// How many of the `left` tokens at `position` the next step takes.
+size_t next_part(int64_t position, size_t left, int64_t chunk) {
+  int64_t n = std::min(chunk, static_cast<int64_t>(left));
+  if (n < static_cast<int64_t>(left) && chunk % kBorder == 0) n -= (position + n) % kBorder;
+  return static_cast<size_t>(n);
+}
+
 }  // namespace
 
 Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
@@ -31,9 +55,10 @@ Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> toke
   }
   std::vector<float> all;
   Tensor last;
-  for (size_t at = 0; at < tokens.size(); at += static_cast<size_t>(chunk)) {
-    const auto part = tokens.subspan(at, std::min(static_cast<size_t>(chunk), tokens.size() - at));
-    const bool is_last = at + part.size() == tokens.size();
+  for (size_t at = 0; at < tokens.size();) {
+    const auto part = tokens.subspan(at, next_part(sequence.length(), tokens.size() - at, chunk));
+    at += part.size();
+    const bool is_last = at == tokens.size();
     const StepItem item{&sequence, part, rows == Rows::last && !is_last ? Rows::none : rows};
     last = engine.step({&item, 1}, Phase::bulk);
     if (rows == Rows::all) all.insert(all.end(), last.as<float>(), last.as<float>() + last.numel());
@@ -42,17 +67,42 @@ Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> toke
   return Tensor::copy_of(kF32, {static_cast<int64_t>(tokens.size()), last.shape()[1]}, all.data());
 }
 
+void replay(Engine& engine, Sequence& sequence, const History& history) {
+  const std::span<const int32_t> tokens(history.tokens);
+  for (size_t at = 0; at < tokens.size();) {
+    const Phase phase = history.phases[at];
+    size_t end = at;
+    while (end < tokens.size() && history.phases[end] == phase) ++end;
+    const auto part = tokens.subspan(at, next_part(sequence.length(), end - at, kReplayChunk));
+    const StepItem item{&sequence, part, Rows::none};
+    engine.step({&item, 1}, phase);
+    at += part.size();
+  }
+}
+
 Generation generate(LanguageModel& model, Sequence& sequence, std::span<const int32_t> prompt,
                     const GenerateOptions& options) {
   Generation g;
   Engine& engine = model.engine();
+  const CancelScope scope(engine, options.cancel);
   const Tokenizer& tokenizer = model.tokenizer();
   TokenStream stream(tokenizer);
   Sampler sampler(options.sampler);
   auto start = std::chrono::steady_clock::now();
   const auto call_start = start;
   g.prompt_tokens = static_cast<int64_t>(prompt.size());
-  Tensor logits = prefill(engine, sequence, prompt, options.chunk, Rows::last);
+  const auto cancelled = [&](const auto& work) {
+    try {
+      work();
+      return false;
+    } catch (const Cancelled&) {
+      g.stop = "cancelled";
+      return true;
+    }
+  };
+  Tensor logits;
+  if (cancelled([&] { logits = prefill(engine, sequence, prompt, options.chunk, Rows::last); }))
+    return g;
   g.prefill_seconds = seconds_since(start);
   start = std::chrono::steady_clock::now();
   g.stop = "length";
@@ -73,7 +123,7 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
       break;
     }
     const StepItem item{&sequence, {&token, 1}, Rows::last};
-    logits = engine.step({&item, 1}, Phase::decode);
+    if (cancelled([&] { logits = engine.step({&item, 1}, Phase::decode); })) break;
   }
   g.text += stream.finish();
   g.decode_seconds = seconds_since(start);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "lamella/base/error.h"
 #include "lamella/base/memory.h"
@@ -56,6 +57,7 @@ KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
     bytes_ += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
     states_.push_back(reserve(type.dtype, std::move(shape)));
   }
+  n_holders_.resize(static_cast<size_t>(n_pages));
   // Taken from the back: pages are used from 0 upwards.
   for (int64_t p = n_pages; p-- > 0;) free_.push_back(static_cast<int32_t>(p));
 }
@@ -65,7 +67,16 @@ int32_t KvPool::take() {
     throw DeviceError(str("kv: all ", n_pages_, " pages are in use; hint: a larger --ctx"));
   const int32_t page = free_.back();
   free_.pop_back();
+  n_holders_[static_cast<size_t>(page)] = 1;
   return page;
+}
+
+void KvPool::copy(int32_t from, int32_t to) {
+  for (Tensor& state : states_) {
+    const size_t bytes = state.bytes() / static_cast<size_t>(n_pages_);
+    std::memcpy(state.data() + static_cast<size_t>(to) * bytes,
+                state.data() + static_cast<size_t>(from) * bytes, bytes);
+  }
 }
 
 }  // namespace lamella

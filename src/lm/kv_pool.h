@@ -1,4 +1,5 @@
-// Pages of KV state: which are free, and the tensors they lie in. One pool an engine.
+// Pages of KV state: who holds them, and the tensors they lie in. One pool an engine. A page may
+// have several holders; one that writes to it must be the only one.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,16 @@ class KvPool {
   // system page by page as it is first written. DeviceError says how much was wanted.
   KvPool(const Graph& graph, int64_t n_pages);
 
-  // A free page; DeviceError when there is none.
+  // A free page with one holder; DeviceError when there is none.
   int32_t take();
-  void give_back(int32_t page) { free_.push_back(page); }
+  void share(int32_t page) { ++n_holders_[static_cast<size_t>(page)]; }
+  // Takes one holder away; the page is free when none is left.
+  void give_back(int32_t page) {
+    if (--n_holders_[static_cast<size_t>(page)] == 0) free_.push_back(page);
+  }
+  bool is_shared(int32_t page) const { return n_holders_[static_cast<size_t>(page)] > 1; }
+  // Copies what the page holds, in every state.
+  void copy(int32_t from, int32_t to);
   int64_t n_free() const { return static_cast<int64_t>(free_.size()); }
   int64_t n_pages() const { return n_pages_; }
   int64_t bytes() const { return bytes_; }
@@ -30,6 +38,7 @@ class KvPool {
   int64_t n_pages_;
   int64_t bytes_ = 0;
   std::vector<int32_t> free_;
+  std::vector<uint32_t> n_holders_;  // by page
   std::vector<Tensor> states_;
 };
 

@@ -64,7 +64,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads);
 struct GenerateOptions {
   int64_t max_tokens = 128;
   SamplerOptions sampler;
-  int64_t chunk = 512;      // prompt tokens a step; a multiple of 64 keeps bits independent of it
+  int64_t chunk = 512;      // prompt tokens a step
   bool stop_at_end = true;  // at a token that ends generation
   // Called with each token and the text that it completes; false stops.
   std::function<bool(int32_t token, const std::string& text)> on_token;
@@ -85,8 +85,12 @@ struct Generation {
 Generation generate(LanguageModel& model, Sequence& sequence, std::span<const int32_t> prompt,
                     const GenerateOptions& options);
 
-// Runs `tokens` in steps of at most `chunk`; logits f32 of the last one or of all.
+// Runs `tokens` in steps of at most `chunk`; logits f32 of the last one or of all. Where `chunk` is
+// a multiple of 64, steps end at positions that are.
 Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
                Rows rows);
+
+// Appends what another sequence ran, each position in the phase in which it was first computed.
+void replay(Engine& engine, Sequence& sequence, const History& history);
 
 }  // namespace lamella
