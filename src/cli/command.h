@@ -83,11 +83,13 @@ std::span<const CommandRow> commands();
 
 // One a file.
 void add_bench(Command command);
+void add_chat(Command command);
 void add_check(Command command);
 void add_env(Command command);
 void add_explain(Command command);
 void add_inspect(Command command);
 void add_ops(Command command);
+void add_perplexity(Command command);
 void add_run(Command command);
 void add_tokenize(Command command);
 

