@@ -26,7 +26,7 @@ std::string size_text(int64_t bytes) { return human_bytes(static_cast<uint64_t>(
 
 ModelMemory estimate_model_memory(const ModelFlags& flags) {
   const LoadOptions load = load_options(flags);
-  const Checkpoint checkpoint = load_gguf(model_path(flags.model).string());
+  const Checkpoint checkpoint = load_checkpoint(model_path(flags.model).string());
   const Model model = build_model(checkpoint, {.kv_type = load.kv_type});
   ModelMemory m;
   m.kv_type = load.kv_type.name();

@@ -52,4 +52,10 @@ class Checkpoint {
 // out, and `problems` (optional) receives a line for each. UserError as the reader gives it.
 Checkpoint load_gguf(const std::string& path, std::vector<std::string>* problems = nullptr);
 
+// The same for any kind of model: a GGUF file, a Hugging Face folder, or a .safetensors file in
+// one.
+Checkpoint load_checkpoint(const std::string& path, std::vector<std::string>* problems = nullptr);
+// The folder of a model that is not one file: `path` itself, or where the .safetensors file lies.
+std::optional<std::string> model_folder(const std::string& path);
+
 }  // namespace lamella

@@ -32,6 +32,11 @@ int64_t wanted_context(const Checkpoint& checkpoint, const LoadOptions& options)
   return std::max<int64_t>(std::min(kDefaultContext, trained), 0);
 }
 
+std::string template_of(const std::string& path) {
+  if (const auto folder = model_folder(path)) return read_folder_chat_template(*folder);
+  return read_chat_template(gguf::Gguf::open(path));
+}
+
 }  // namespace
 
 std::vector<std::string> backend_names() {
@@ -49,10 +54,9 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads) {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
-  const std::filesystem::path found = model_path(path);
-  std::error_code problem;
-  if (std::filesystem::is_directory(found, problem)) return read_folder_tokenizer(found);
-  return make_tokenizer(read_vocabulary(gguf::Gguf::open(found.string())));
+  const std::string found = model_path(path).string();
+  if (const auto folder = model_folder(found)) return read_folder_tokenizer(*folder);
+  return make_tokenizer(read_vocabulary(gguf::Gguf::open(found)));
 }
 
 std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
@@ -62,19 +66,18 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
   m->path_ = model_path(path).string();
   m->backend_ = make_backend(options.backend, options.threads);
   std::vector<std::string> problems;
-  const Checkpoint checkpoint = load_gguf(m->path_, &problems);
+  const Checkpoint checkpoint = load_checkpoint(m->path_, &problems);
   CHECK_USER(problems.empty(), m->path_, ": ", problems.empty() ? "" : problems[0],
              problems.size() > 1 ? str(" (and ", problems.size() - 1, " more)") : "");
   const int64_t context = wanted_context(checkpoint, options);
   Model model = build_model(checkpoint, {.kv_type = options.kv_type, .context = context});
-  const gguf::Gguf file = gguf::Gguf::open(m->path_);
   try {
-    m->tokenizer_ = make_tokenizer(read_vocabulary(file));
+    m->tokenizer_ = load_tokenizer(m->path_);
   } catch (const UserError& e) {
     // A model without a usable tokenizer still runs on token ids.
     m->tokenizer_problem_ = e.what();
   }
-  if (const std::string source = read_chat_template(file); !source.empty())
+  if (const std::string source = template_of(m->path_); !source.empty())
     m->chat_template_ = std::make_unique<ChatTemplate>(source);
   auto weights = std::make_shared<Weights>();
   for (const auto& [name, tensor] : model.weights) weights->set(name, tensor);
