@@ -1,5 +1,5 @@
 // What the graph knows of an op: its Info, how it types, and which further rules it has. The
-// contract that op authors write against is ops/op.h; make_op turns such a struct into this
+// contract that op authors write against is ops/op.h; define_op.h turns such a struct into this
 // descriptor.
 #pragma once
 
@@ -117,39 +117,16 @@ struct AttrsOf<T> {
   using type = typename T::Attrs;
 };
 
-// A formula may return one value or several.
-Values as_values(Value value);
-Values as_values(Values values);
-
+// Where op T's descriptor lives. Defined by ir/define_op.h, in the one file that lists the op, so
+// that files which only call ops do not compile their bodies again.
 template <class T>
-constexpr Op make_op() {
-  using A = typename AttrsOf<T>::type;
-  Op op;
-  op.info = T::info;
-  op.inputs = parse_names(T::info.inputs);
-  op.outputs = parse_names(T::info.outputs);
-  op.saved = parse_names(T::info.saved);
-  op.attrs = &kAttrsInfo<A>;
-  op.type = [](TypeCx& cx, const void* a) { T::type(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(EvalCx & cx, const A& a) { T::eval(cx, a); })
-    op.eval = [](EvalCx& cx, const void* a) { T::eval(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(const Args& x, const A& a) { T::expand(x, a); })
-    op.expand = [](const Args& x, const void* a) {
-      return as_values(T::expand(x, *static_cast<const A*>(a)));
-    };
-  if constexpr (requires(VjpCx & cx, const A& a) { T::vjp(cx, a); })
-    op.vjp = [](VjpCx& cx, const void* a) { T::vjp(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(ValueCx & cx, const A& a) { T::value(cx, a); })
-    op.value = [](ValueCx& cx, const void* a) { T::value(cx, *static_cast<const A*>(a)); };
-  if constexpr (requires(Samples & s) { T::samples(s); }) op.samples = T::samples;
-  if constexpr (requires(const Graph& g, const Node& n) { T::flops(g, n); }) op.flops = T::flops;
-  if constexpr (requires(const Graph& g, const Node& n) { T::bytes(g, n); }) op.bytes = T::bytes;
-  return op;
-}
+struct OpOf {
+  static const Op value;
+};
 
 // The descriptor of op T; its address is the op's identity.
 template <class T>
-inline constexpr Op op = make_op<T>();
+inline constexpr const Op& op = OpOf<T>::value;
 
 // A set of ops that files and texts may name: the built-in tables and a user's own.
 class OpSet {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "lamella/ir/op.h"
+#include "lamella/ir/define_op.h"
 
 namespace lamella {
 

@@ -12,7 +12,7 @@ run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK}/prefix)
 # A copy elsewhere, so that no relative path into the source tree can help.
 file(COPY ${PROJECT_DIR}/CMakeLists.txt ${PROJECT_DIR}/main.cpp DESTINATION ${WORK}/project)
 run(${CMAKE_COMMAND} -G Ninja -S ${WORK}/project -B ${WORK}/build -D CMAKE_PREFIX_PATH=${WORK}/prefix
-    -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/user)

@@ -1,6 +1,7 @@
 // Ops that exist only here: one of each kind that the IR must handle, with every kind of attribute.
 #pragma once
 
+#include "lamella/ir/define_op.h"
 #include "lamella/ops/op.h"
 
 namespace lamella {

@@ -68,17 +68,22 @@ struct ElementwiseRegion {
     const Value a = body->input("a", Type(kF32, {})), b = body->input("b", Type(kF32, {}));
     body->output("y", add(mul(a, b), body->scalar(kF32, 0.5)));
     const Attrs attrs{body};
-    s.add({In{.shape = {3, 70}}, In{.shape = {3, 70}}}, attrs);
-    s.add({In{.shape = {4, 1, 3}}, In{.shape = {5, 1}}}, attrs);
-    s.add({In{.shape = {}}, In{.shape = {0, 2}}}, attrs);
+    s.add({In{.shape = {3, 70}, .dtype = kF32}, In{.shape = {3, 70}, .dtype = kF32}}, attrs);
+    s.add({In{.shape = {4, 1, 3}, .dtype = kF32}, In{.shape = {5, 1}, .dtype = kF32}}, attrs);
+    s.add({In{.shape = {}, .dtype = kF32}, In{.shape = {0, 2}, .dtype = kF32}}, attrs);
     std::vector<double> x, y, z;
     for (int i = 0; i < 16; ++i) x.push_back(i - 3), y.push_back(2), z.push_back((i - 3) * 2 + 0.5);
-    s.expect("by hand", {In{.shape = {2, 8}, .values = x}, In{.shape = {1}, .values = {2}}}, attrs,
-             {Expect{{2, 8}, z}});
-    s.expect("by hand", {In{.shape = {16}, .values = x}, In{.shape = {16}, .values = y}}, attrs,
-             {Expect{{16}, z}});
-    s.bad({In{.shape = {3}}}, attrs, "another number of inputs");
-    s.bad({In{.shape = {3}}, In{.shape = {4}}}, attrs, "do not broadcast");
+    s.expect("by hand",
+             {In{.shape = {2, 8}, .dtype = kF32, .values = x},
+              In{.shape = {1}, .dtype = kF32, .values = {2}}},
+             attrs, {Expect{{2, 8}, z}});
+    s.expect("by hand",
+             {In{.shape = {16}, .dtype = kF32, .values = x},
+              In{.shape = {16}, .dtype = kF32, .values = y}},
+             attrs, {Expect{{16}, z}});
+    s.bad({In{.shape = {3}, .dtype = kF32}}, attrs, "another number of inputs");
+    s.bad({In{.shape = {3}, .dtype = kF32}, In{.shape = {4}, .dtype = kF32}}, attrs,
+          "do not broadcast");
   }
 };
 inline constexpr Call<ElementwiseRegion> elementwise_region;
