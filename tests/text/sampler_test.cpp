@@ -46,6 +46,22 @@ std::vector<double> probabilities(const Logits& logits, const SamplerOptions& o)
   const double maximum = logits[order[0]];
   double sum = 0;
   for (const size_t i : order) sum += std::exp(logits[i] - maximum);
+  if (o.typical_p < 1) {
+    double entropy = 0;
+    const auto p = [&](size_t i) { return std::exp(logits[i] - maximum) / sum; };
+    for (const size_t i : order) entropy -= p(i) * std::log(p(i));
+    const auto distance = [&](size_t i) { return std::abs(-std::log(p(i)) - entropy); };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return distance(a) < distance(b); });
+    double reached = 0;
+    size_t n_typical = 0;
+    while (n_typical < order.size() && reached <= o.typical_p) reached += p(order[n_typical++]);
+    order.resize(n_typical);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return logits[a] > logits[b]; });
+    sum = 0;
+    for (const size_t i : order) sum += std::exp(logits[i] - maximum);
+  }
   double running = 0;
   size_t n = order.size();
   for (size_t i = 0; i < order.size() && o.top_p < 1; ++i) {
@@ -56,6 +72,7 @@ std::vector<double> probabilities(const Logits& logits, const SamplerOptions& o)
     }
   }
   order.resize(n);
+  std::erase_if(order, [&](size_t i) { return std::exp(logits[i] - maximum) < o.min_p; });
   std::vector<double> p(logits.size(), 0);
   sum = 0;
   for (const size_t i : order) sum += p[i] = std::exp((logits[i] - maximum) / o.temperature);
@@ -108,6 +125,10 @@ TEST(Sampler, DrawsWithTheRightProbabilities) {
       {.temperature = 0.8f, .top_p = 0.9f},
       {.temperature = 1.2f, .top_k = 20, .top_p = 0.7f},
       {.temperature = 2, .top_p = 0.999f, .seed = 3},
+      {.temperature = 1, .min_p = 0.05f},
+      {.temperature = 1.3f, .top_k = 30, .min_p = 0.1f, .seed = 4},
+      {.temperature = 0.9f, .typical_p = 0.6f},
+      {.temperature = 1.1f, .top_k = 40, .top_p = 0.9f, .min_p = 0.02f, .typical_p = 0.8f},
   };
   constexpr int kDraws = 20000;
   for (const size_t n : {12u, 700u}) {
@@ -186,7 +207,8 @@ TEST(Sampler, RuledOutTokensAreNeverDrawn) {
 TEST(Sampler, StagesRunInTheFieldsOrder) {
   std::vector<std::string_view> names;
   for (const SamplerStage& stage : sampler_stages()) names.push_back(stage.name);
-  EXPECT_THAT(names, testing::ElementsAre("top_k", "top_p", "temperature"));
+  EXPECT_THAT(names, testing::ElementsAre("filter", "bias", "penalties", "dry", "top_k", "typical",
+                                          "top_p", "min_p", "temperature", "mirostat"));
 }
 
 }  // namespace
