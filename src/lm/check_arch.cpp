@@ -8,7 +8,7 @@
 #include "lamella/base/mapped_file.h"
 #include "lamella/base/text.h"
 #include "lamella/check/cases.h"
-#include "lamella/check/npy.h"
+#include "lamella/frontends/numpy/npy.h"
 #include "lamella/lm/language_model.h"
 
 namespace lamella {
@@ -32,10 +32,13 @@ struct Logits {
 };
 
 Logits read_logits(const std::string& path, int64_t n_rows, int64_t n_vocab) {
-  check::NpyArray array = check::read_npy(path);
-  CHECK_USER(array.shape == std::vector<int64_t>({n_rows, n_vocab}), path, ": wrong shape; got [",
-             join(array.shape, ", "), "]; want [", n_rows, ", ", n_vocab, "]");
-  return {n_vocab, std::move(array.values)};
+  const Tensor array = read_npy(path);
+  CHECK_USER(array.shape() == std::vector<int64_t>({n_rows, n_vocab}) && array.dtype() == kF32,
+             path, ": wrong shape or type; got ", array.dtype(), "[", join(array.shape(), ", "),
+             "]; want f32[", n_rows, ", ", n_vocab, "]");
+  Logits logits{n_vocab, {}};
+  logits.append(array);
+  return logits;
 }
 
 struct Prompt {

@@ -50,6 +50,29 @@ constexpr NumberRow kNumbers[] = {
     {"final_logit_softcapping", &DecoderParams::logit_cap, &DecoderFamily::logit_cap, true},
 };
 
+// Read by functions below, each with a default.
+constexpr std::string_view kOtherKeys[] = {
+    // sorted:begin
+    "attention.layer_windows",
+    "attention.scale",
+    "attention.sliding_window",
+    "rope.freq_base",
+    "rope.freq_base_swa",
+    "rope.halves",
+    "rope.scale_linear",
+    "rope.scaling.attn_factor",
+    "rope.scaling.factor",
+    "rope.scaling.high_freq_factor",
+    "rope.scaling.low_freq_factor",
+    "rope.scaling.original_context_length",
+    "rope.scaling.type",
+    "rope.scaling.yarn_attn_factor",
+    "rope.scaling.yarn_beta_fast",
+    "rope.scaling.yarn_beta_slow",
+    "rope.scaling.yarn_ext_factor",
+    // sorted:end
+};
+
 double checked_number(const Checkpoint& c, std::string_view key, double value, bool may_be_zero) {
   CHECK_USER(std::isfinite(value) && (may_be_zero ? value >= 0 : value > 0), c.source,
              ": metadata '", key, "' is out of range; got ", value, "; want a positive number");
@@ -163,6 +186,14 @@ void check_sizes(const Checkpoint& c, const DecoderParams& p) {
 }
 
 }  // namespace
+
+std::vector<DecoderKey> decoder_keys() {
+  std::vector<DecoderKey> keys;
+  for (const SizeRow& row : kSizes) keys.push_back({row.key, row.otherwise == nullptr});
+  for (const NumberRow& row : kNumbers) keys.push_back({row.key, row.otherwise == nullptr});
+  for (std::string_view key : kOtherKeys) keys.push_back({key, false});
+  return keys;
+}
 
 DecoderParams read_decoder_params(const Checkpoint& c, const DecoderFamily& family) {
   DecoderParams p;

@@ -21,6 +21,13 @@ struct DecoderParams {
   Rope::Attrs window_rope;              // of the others
 };
 
+// The metadata that is read, in the order of its tables.
+struct DecoderKey {
+  std::string_view name;
+  bool is_required;
+};
+std::vector<DecoderKey> decoder_keys();
+
 // UserError: missing metadata, sizes out of range or that contradict each other.
 DecoderParams read_decoder_params(const Checkpoint& checkpoint, const DecoderFamily& family);
 

@@ -30,10 +30,7 @@ constexpr Family kFamilies[] = {
 };
 
 // Numbers that only change their name.
-struct KeyRow {
-  std::string_view key, metadata;
-};
-constexpr KeyRow kKeys[] = {
+constexpr Renaming kKeys[] = {
     // sorted:begin
     {"attn_logit_softcapping", "attn_logit_softcapping"},
     {"final_logit_softcapping", "final_logit_softcapping"},
@@ -52,7 +49,7 @@ constexpr KeyRow kKeys[] = {
     // sorted:end
 };
 // The same in rope_scaling (or rope_parameters).
-constexpr KeyRow kRopeKeys[] = {
+constexpr Renaming kRopeKeys[] = {
     // sorted:begin
     {"beta_fast", "rope.scaling.yarn_beta_fast"},
     {"beta_slow", "rope.scaling.yarn_beta_slow"},
@@ -64,7 +61,7 @@ constexpr KeyRow kRopeKeys[] = {
     // sorted:end
 };
 
-constexpr KeyRow kScalings[] = {
+constexpr Renaming kScalings[] = {
     {"default", "none"},      {"linear", "linear"}, {"llama3", "llama3"},
     {"longrope", "longrope"}, {"su", "longrope"},   {"yarn", "yarn"},
 };
@@ -130,15 +127,15 @@ class Reader {
                         join(names, ", "), did_you_mean(type, names)));
   }
 
-  void rename(const json& from, std::span<const KeyRow> rows) {
-    for (const KeyRow& row : rows) {
-      const json* v = find(from, row.key);
+  void rename(const json& from, std::span<const Renaming> rows) {
+    for (const Renaming& row : rows) {
+      const json* v = find(from, row.from);
       if (!v) continue;
-      if (!v->is_number()) wrong(row.key, "a number");
+      if (!v->is_number()) wrong(row.from, "a number");
       if (v->is_number_integer())
-        c_.metadata[std::string(row.metadata)] = v->get<int64_t>();
+        c_.metadata[std::string(row.to)] = v->get<int64_t>();
       else
-        c_.metadata[std::string(row.metadata)] = v->get<double>();
+        c_.metadata[std::string(row.to)] = v->get<double>();
     }
   }
 
@@ -167,8 +164,8 @@ class Reader {
     if (!rope) return;
     rename(*rope, kRopeKeys);
     const std::string type = text(*rope, "rope_type", text(*rope, "type", "default"));
-    for (const KeyRow& row : kScalings)
-      if (row.key == type) return read_scaling(*rope, std::string(row.metadata));
+    for (const Renaming& row : kScalings)
+      if (row.from == type) return read_scaling(*rope, std::string(row.to));
     throw UserError(str(path_, ": unknown rope scaling; got '", printable(type), "'"));
   }
 
@@ -240,6 +237,7 @@ class Reader {
 }  // namespace
 
 std::span<const Family> families() { return kFamilies; }
+std::span<const Renaming> config_keys() { return kKeys; }
 
 const Family& read_config(std::string_view text, const std::string& path, Checkpoint& c) {
   const json config = json::parse(text, nullptr, false);

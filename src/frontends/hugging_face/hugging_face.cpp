@@ -15,14 +15,10 @@ namespace fs = std::filesystem;
 // Far above any configuration.
 constexpr size_t kMaxConfig = 1 << 24;
 
-struct NameRow {
-  std::string_view from, to;
-};
-constexpr NameRow kNames[] = {
+constexpr Renaming kNames[] = {
     {"lm_head", "output"}, {"model.embed_tokens", "token_embd"}, {"model.norm", "output_norm"}};
 
-// Behind "model.layers.<n>."; "" for what nobody needs.
-constexpr NameRow kLayerNames[] = {
+constexpr Renaming kLayerNames[] = {
     // sorted:begin
     {"input_layernorm", "attn_norm"},
     {"mlp.down_proj", "ffn_down"},
@@ -43,8 +39,8 @@ constexpr NameRow kLayerNames[] = {
     // sorted:end
 };
 
-const NameRow* find_row(std::span<const NameRow> rows, std::string_view name) {
-  for (const NameRow& row : rows)
+const Renaming* find_row(std::span<const Renaming> rows, std::string_view name) {
+  for (const Renaming& row : rows)
     if (row.from == name) return &row;
   return nullptr;
 }
@@ -109,17 +105,20 @@ class Loader {
 
 }  // namespace
 
+std::span<const Renaming> tensor_stems() { return kNames; }
+std::span<const Renaming> layer_tensor_stems() { return kLayerNames; }
+
 std::string tensor_name(const Family& family, std::string_view name) {
   constexpr std::string_view kLayers = "model.layers.";
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::string(name);
   const std::string_view stem = name.substr(0, dot), kind = name.substr(dot);
-  if (const NameRow* row = find_row(kNames, stem)) return std::string(row->to).append(kind);
+  if (const Renaming* row = find_row(kNames, stem)) return std::string(row->to).append(kind);
   if (stem.substr(0, kLayers.size()) != kLayers) return std::string(name);
   const std::string_view rest = stem.substr(kLayers.size());
   const size_t end = rest.find('.');
   if (end == std::string_view::npos) return std::string(name);
-  const NameRow* row = find_row(kLayerNames, rest.substr(end + 1));
+  const Renaming* row = find_row(kLayerNames, rest.substr(end + 1));
   if (!row) return std::string(name);
   if (row->to.empty()) return "";
   const bool is_post_norm = family.has_post_norms && row->from == "post_attention_layernorm";

@@ -29,6 +29,15 @@ struct Family {
 };
 std::span<const Family> families();
 
+// What changes only its name: keys of config.json, stems of tensor names, and of those in a layer
+// ("model.layers.<n>." before them; "" for what nobody needs).
+struct Renaming {
+  std::string_view from, to;
+};
+std::span<const Renaming> config_keys();
+std::span<const Renaming> tensor_stems();
+std::span<const Renaming> layer_tensor_stems();
+
 // The name that builders know a tensor by; as it is where no row has it, "" where nobody needs it.
 std::string tensor_name(const Family& family, std::string_view name);
 
