@@ -1,17 +1,65 @@
-#include <map>
+// Encoded activations where the target's rows multiply integers. A product that leaves the graph
+// (logits) gets its activation in two parts, x = unpack(pack(x)) + rest, both packed and multiplied
+// as one matrix of twice the rows: 16 bits for one more product over weights that are read once.
+// Later layers average rounding noise away; nothing comes after these products, and on a 135 M
+// model they held over 40 % of the divergence from f32 activations.
+#include <vector>
 
 #include "lamella/ir/rewrite.h"
+#include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/math/elementwise_region.h"
+#include "lamella/ops/math/sub.h"
 #include "lamella/ops/quant/pack.h"
+#include "lamella/ops/quant/unpack.h"
+#include "lamella/ops/reduce/sum.h"
+#include "lamella/ops/shape/concat.h"
+#include "lamella/ops/shape/unsqueeze.h"
 #include "lamella/passes/passes.h"
 
 namespace lamella {
+namespace {
+
+// Nodes whose result is an output of the graph, or becomes one by elementwise ops on it alone.
+std::vector<bool> find_leaving(const Graph& graph) {
+  const auto& nodes = graph.nodes();
+  std::vector<bool> leaves(nodes.size());
+  for (const NamedValue& output : graph.outputs()) leaves[output.id.node] = true;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (!leaves[i] || !(nodes[i].op->has(kElementwise) || nodes[i].is(op<ElementwiseRegion>)))
+      continue;
+    const ValueId* only = nullptr;
+    size_t n_data = 0;
+    for (const ValueId& id : nodes[i].inputs) {
+      if (id.absent() || nodes[id.node].is(op<Constant>)) continue;
+      only = &id;
+      ++n_data;
+    }
+    if (n_data == 1) leaves[only->node] = true;
+  }
+  return leaves;
+}
+
+Value multiply_in_parts(Value x, Value w, const AttrBox& attrs, DType encoding) {
+  const Value coarse = unpack(pack(x, {.to = encoding}));
+  const Value parts =
+      concat(Values{unsqueeze(coarse, {.axes = {0}}), unsqueeze(sub(x, coarse), {.axes = {0}})});
+  const Value products = matmul(pack(parts, {.to = encoding}), w, attrs.as<Matmul::Attrs>());
+  return sum(products, {.axes = {0}});
+}
+
+}  // namespace
 
 Graph pack_activations(Graph graph, const Target& target) {
+  const std::vector<bool> leaves = find_leaving(graph);
   auto packed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const DType encoding = target.activation_encoding(r.from(), i);
     if (encoding.is_none()) return std::nullopt;
     const Node& n = r.from().nodes()[i];
     Values inputs = r.map(n.inputs);
+    // A w with leading axes of its own would meet the axis of the parts.
+    if (leaves[i] && n.is(op<Matmul>) && inputs[0].type().rank() >= 2 &&
+        inputs[1].type().rank() == 2)
+      return Values{multiply_in_parts(inputs[0], inputs[1], n.attrs, encoding)};
     inputs[0] = pack(inputs[0], {.to = encoding});
     return r.to().add(*n.op, inputs, n.attrs, n.n_saved > 0, n.fresh);
   });
