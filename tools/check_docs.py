@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 PAGES = [
+    ("docs/formats.md", ["formats", "--markdown"]),
     ("docs/models.md", ["models", "--markdown"]),
     ("docs/ops.md", ["ops", "--markdown"]),
     ("docs/tokenizers.md", ["tokenize", "--markdown"]),

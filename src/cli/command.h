@@ -88,6 +88,7 @@ void add_check(Command command);
 void add_env(Command command);
 void add_explain(Command command);
 void add_inspect(Command command);
+void add_formats(Command command);
 void add_models(Command command);
 void add_ops(Command command);
 void add_perplexity(Command command);

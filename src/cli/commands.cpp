@@ -13,6 +13,7 @@ constexpr CommandRow kCommands[] = {
     {"bench", "Measure a model's speed, or this machine's limits", add_bench},
     {"tokenize", "Turn text to token ids", add_tokenize},
     {"check", "Prove ops, kernels, formats and models against references", add_check},
+    {"formats", "The block formats of weights", add_formats},
     {"models", "The model families that run, and how their files are read", add_models},
     {"ops", "The operators, generated from their own files", add_ops},
     {"env", "The environment variables that are read", add_env},
