@@ -105,7 +105,14 @@ class Evaluator {
     }
     const Values out = n.op->expand(Args(scratch, inputs), n.attrs.data());
     for (size_t i = 0; i < out.size(); ++i) scratch.output("y" + std::to_string(i), out[i]);
-    return evaluate_body(scratch, std::move(given), binding_, cancel_);
+    try {
+      return evaluate_body(scratch, std::move(given), binding_, cancel_);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const UserError& e) {
+      // The ops of the formula say what is wrong; the user wrote this one.
+      throw UserError(str(n.op->info.name, ": ", e.what()));
+    }
   }
 
   const Graph& graph_;

@@ -59,7 +59,8 @@ def write_all(source, files=None):
         found = re.search(r"( *)// golden:begin\n.*?// golden:end", text, flags=re.S)
         indent = found.group(1)
         lines = [textwrap.fill(c, 100, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
-                 for c in [f'const std::string source = "{source}";'] + rows]
-        block = "\n".join([indent + "// golden:begin", indent + "// clang-format off"] + lines +
+                 for c in rows]
+        named = [indent + "const std::string source =", indent + f'  "{source}";']
+        block = "\n".join([indent + "// golden:begin", indent + "// clang-format off"] + named + lines +
                           [indent + "// clang-format on", indent + "// golden:end"])
         open(path, "w", encoding="utf-8").write(text[: found.start()] + block + text[found.end():])

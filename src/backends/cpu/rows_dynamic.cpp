@@ -8,6 +8,7 @@
 #include "lamella/ir/tensor.h"
 #include "lamella/kernels/cpu/copy.h"
 #include "lamella/ops/shape/expand.h"
+#include "lamella/ops/shape/range.h"
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/slice.h"
 #include "lamella/ops/shape/slice_update.h"
@@ -124,6 +125,31 @@ planned::Status launch_slice_update(const planned::StepCx& cx) {
   return {};
 }
 
+bool range_accepts(const Graph& g, const Node& n, const void*) {
+  return elem_of(type_of_input(g, n, 0).dtype).has_value();
+}
+
+planned::Status launch_range(const planned::StepCx& cx) {
+  const planned::Operand &start = cx.in(0), &limit = cx.in(1), &delta = cx.in(2);
+  const DType t = start.dtype;
+  const double step = load_double(t, delta.data), first = load_double(t, start.data);
+  if (step == 0) return {planned::Status::bad_value, 0, 0};
+  const int64_t n = Range::count(first, load_double(t, limit.data), step);
+  if (n >= Range::kTooMany) return {planned::Status::bad_value, 0, n};
+  const int64_t shape[] = {n};
+  std::byte* y = output_of(cx, shape).data;
+  for (int64_t i = 0; i < n; ++i, y += t.bytes()) {
+    if (t.is_float())
+      store_double(t, y, first + static_cast<double>(i) * step);
+    else
+      store_int(t, y,
+                static_cast<int64_t>(static_cast<uint64_t>(load_int(t, start.data)) +
+                                     static_cast<uint64_t>(i) *
+                                         static_cast<uint64_t>(load_int(t, delta.data))));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const planned::Row> dynamic_rows() {
@@ -133,6 +159,7 @@ std::span<const planned::Row> dynamic_rows() {
        .accepts = plain_accepts,
        .launch = launch_expand,
        .strided_inputs = 1},
+      {.op = &op<Range>, .name = "range", .accepts = range_accepts, .launch = launch_range},
       {.op = &op<Reshape>,
        .name = "reshape",
        .accepts = plain_accepts,

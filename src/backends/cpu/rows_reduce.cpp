@@ -5,10 +5,15 @@
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/reduce.h"
 #include "lamella/ops/reduce/argmax.h"
+#include "lamella/ops/reduce/argmin.h"
+#include "lamella/ops/reduce/cummax.h"
+#include "lamella/ops/reduce/cummin.h"
+#include "lamella/ops/reduce/cumprod.h"
 #include "lamella/ops/reduce/cumsum.h"
 #include "lamella/ops/reduce/max.h"
 #include "lamella/ops/reduce/mean.h"
 #include "lamella/ops/reduce/min.h"
+#include "lamella/ops/reduce/prod.h"
 #include "lamella/ops/reduce/sum.h"
 #include "lamella/ops/reduce/sum_to.h"
 #include "lamella/ops/reduce/top_k.h"
@@ -65,9 +70,13 @@ AxisView view_of(const planned::Operand& x, int64_t axis) {
   return v;
 }
 
-planned::Status launch_argmax(const planned::StepCx& cx) {
+template <bool kLargest>
+planned::Status launch_position(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<Argmax::Attrs>();
   ArgReduce job;
-  job.view = view_of(cx.in(0), cx.attrs<Argmax::Attrs>().axis);
+  job.view = view_of(cx.in(0), a.axis);
+  job.largest = kLargest;
+  job.last = a.last;
   job.x = cx.in(0).data;
   job.y = cx.out(0).as<int64_t>();
   if (job.view.axis > 0 && cx.out(0).numel() > 0)
@@ -75,15 +84,31 @@ planned::Status launch_argmax(const planned::StepCx& cx) {
   return {};
 }
 
+template <bool kProduct>
 planned::Status launch_cumsum(const planned::StepCx& cx) {
   const auto& a = cx.attrs<lamella::Cumsum::Attrs>();
   cpu::Cumsum job;
   job.view = view_of(cx.in(0), a.axis);
   job.exclusive = a.exclusive;
   job.reverse = a.reverse;
+  job.product = kProduct;
   job.x = cx.in(0).data;
   job.y = cx.out(0).data;
   if (cx.out(0).numel() > 0) cumsum(job, *device_of(cx).pool);
+  return {};
+}
+
+template <bool kLargest>
+planned::Status launch_extremes(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<CumExtremeAttrs>();
+  cpu::CumExtreme job;
+  job.view = view_of(cx.in(0), a.axis);
+  job.largest = kLargest;
+  job.reverse = a.reverse;
+  job.x = cx.in(0).data;
+  job.values = cx.out(0).data;
+  job.indices = cx.out(1).as<int64_t>();
+  if (cx.out(0).numel() > 0) cum_extreme(job, *device_of(cx).pool);
   return {};
 }
 
@@ -114,14 +139,34 @@ planned::Row reduce_row(std::string_view name) {
 
 std::span<const planned::Row> reduce_rows() {
   static const std::vector<planned::Row> rows{
-      {.op = &op<Argmax>, .name = "argmax", .accepts = plain_accepts, .launch = launch_argmax},
+      {.op = &op<Argmax>,
+       .name = "argmax",
+       .accepts = plain_accepts,
+       .launch = launch_position<true>},
+      {.op = &op<Argmin>,
+       .name = "argmin",
+       .accepts = plain_accepts,
+       .launch = launch_position<false>},
+      {.op = &op<Cummax>,
+       .name = "cummax",
+       .accepts = plain_accepts,
+       .launch = launch_extremes<true>},
+      {.op = &op<Cummin>,
+       .name = "cummin",
+       .accepts = plain_accepts,
+       .launch = launch_extremes<false>},
+      {.op = &op<Cumprod>,
+       .name = "cumprod",
+       .accepts = plain_accepts,
+       .launch = launch_cumsum<true>},
       {.op = &op<lamella::Cumsum>,
        .name = "cumsum",
        .accepts = plain_accepts,
-       .launch = launch_cumsum},
+       .launch = launch_cumsum<false>},
       reduce_row<Max, Reduce::Kind::max>("max"),
       reduce_row<Mean, Reduce::Kind::mean>("mean"),
       reduce_row<Min, Reduce::Kind::min>("min"),
+      reduce_row<Prod, Reduce::Kind::prod>("prod"),
       reduce_row<Sum, Reduce::Kind::sum>("sum"),
       {.op = &op<SumTo>,
        .name = "sum_to",

@@ -43,15 +43,26 @@ struct ArgReduce {
 };
 void arg_reduce(const ArgReduce& job, ThreadPool& pool, Isa isa);
 
-// y[i] = x[0] + ... + x[i], without x[i] if exclusive; from the other end if reverse. Floats up to
-// 32 bits are summed in f64; integers wrap.
+// y[i] = x[0] + ... + x[i] (`product`: times), without x[i] if exclusive; from the other end if
+// reverse. Floats up to 32 bits are summed in f64; integers wrap.
 struct Cumsum {
   AxisView view;
-  bool exclusive = false, reverse = false;
+  bool exclusive = false, reverse = false, product = false;
   const void* x = nullptr;
   void* y = nullptr;  // may be x
 };
 void cumsum(const Cumsum& job, ThreadPool& pool);
+
+// The greatest (least) element so far, NaN once one was met, and its position: the last of equal
+// ones; from the other end if reverse.
+struct CumExtreme {
+  AxisView view;
+  bool largest = true, reverse = false;
+  const void* x = nullptr;
+  void* values = nullptr;
+  int64_t* indices = nullptr;
+};
+void cum_extreme(const CumExtreme& job, ThreadPool& pool);
 
 // The k greatest along the axis, greatest first (or the least, least first), and their positions;
 // of equal ones the first comes first; NaN counts as greater than every number. k <= axis.

@@ -96,12 +96,28 @@ void sum_line(const Cumsum& job, int64_t line) {
   using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, uint64_t>;
   const AxisView& v = job.view;
   const int64_t start = line_start(v, line);
-  Sum sum = 0;
+  Sum sum = job.product ? 1 : 0;
   for (int64_t k = 0; k < v.axis; ++k) {
     const int64_t at = start + (job.reverse ? v.axis - 1 - k : k) * v.inner;
-    const Sum next = sum + static_cast<Sum>(widened(static_cast<const T*>(job.x)[at]));
+    const Sum x = static_cast<Sum>(widened(static_cast<const T*>(job.x)[at]));
+    const Sum next = job.product ? sum * x : sum + x;
     static_cast<T*>(job.y)[at] = narrowed_to<T>(static_cast<Wide<T>>(job.exclusive ? sum : next));
     sum = next;
+  }
+}
+
+template <class T>
+void extreme_line(const CumExtreme& job, int64_t line) {
+  const AxisView& v = job.view;
+  const T* x = static_cast<const T*>(job.x);
+  const int64_t start = line_start(v, line);
+  int64_t best = job.reverse ? v.axis - 1 : 0;
+  for (int64_t k = 0; k < v.axis; ++k) {
+    const int64_t i = job.reverse ? v.axis - 1 - k : k, at = start + i * v.inner;
+    const Wide<T> value = widened(x[start + best * v.inner]), next = widened(x[at]);
+    if (is_nan(next) || (job.largest ? next >= value : next <= value)) best = i;
+    static_cast<T*>(job.values)[at] = x[start + best * v.inner];
+    job.indices[at] = best;
   }
 }
 
@@ -178,6 +194,15 @@ void cumsum(const Cumsum& job, ThreadPool& pool) {
   const AxisView& v = job.view;
   using Line = void (*)(const Cumsum&, int64_t);
   const Line line = with_elem(v.elem, []<class T>() -> Line { return sum_line<T>; });
+  pool.run_ranges(v.outer * v.inner, grain(v.axis), [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) line(job, i);
+  });
+}
+
+void cum_extreme(const CumExtreme& job, ThreadPool& pool) {
+  const AxisView& v = job.view;
+  using Line = void (*)(const CumExtreme&, int64_t);
+  const Line line = with_elem(v.elem, []<class T>() -> Line { return extreme_line<T>; });
   pool.run_ranges(v.outer * v.inner, grain(v.axis), [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) line(job, i);
   });

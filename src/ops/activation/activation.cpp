@@ -1,7 +1,9 @@
 #include "lamella/ops/families.h"
 
 #include "lamella/ops/activation/celu.h"
+#include "lamella/ops/activation/clamped_swiglu.h"
 #include "lamella/ops/activation/elu.h"
+#include "lamella/ops/activation/glu.h"
 #include "lamella/ops/activation/hard_sigmoid.h"
 #include "lamella/ops/activation/hard_swish.h"
 #include "lamella/ops/activation/leaky_relu.h"
@@ -22,10 +24,12 @@ namespace lamella {
 std::span<const Op* const> activation_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<Celu>,      &op<Elu>,        &op<HardSigmoid>, &op<HardSwish>,
-      &op<LeakyRelu>, &op<LogSigmoid>, &op<Mish>,        &op<Prelu>,
-      &op<QuickGelu>, &op<Relu6>,      &op<ReluSquared>, &op<Selu>,
-      &op<Shrink>,    &op<Softplus>,   &op<Softsign>,    &op<ThresholdedRelu>,
+      &op<Celu>,        &op<ClampedSwiglu>, &op<Elu>,
+      &op<Glu>,         &op<HardSigmoid>,   &op<HardSwish>,
+      &op<LeakyRelu>,   &op<LogSigmoid>,    &op<Mish>,
+      &op<Prelu>,       &op<QuickGelu>,     &op<Relu6>,
+      &op<ReluSquared>, &op<Selu>,          &op<Shrink>,
+      &op<Softplus>,    &op<Softsign>,      &op<ThresholdedRelu>,
       // sorted:end
   };
   return kOps;

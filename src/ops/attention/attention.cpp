@@ -1,4 +1,6 @@
 #include "lamella/ops/attention/attention.h"
+#include "lamella/ops/attention/alibi.h"
+#include "lamella/ops/attention/attention_mask.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
 #include "lamella/ops/families.h"
@@ -8,7 +10,7 @@ namespace lamella {
 std::span<const Op* const> attention_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<Attention>, &op<KvAppend>, &op<PagedAttention>,
+      &op<Alibi>, &op<Attention>, &op<AttentionMask>, &op<KvAppend>, &op<PagedAttention>,
       // sorted:end
   };
   return kOps;

@@ -1,4 +1,6 @@
 #include "lamella/ops/families.h"
+#include "lamella/ops/linalg/dot_general.h"
+#include "lamella/ops/linalg/einsum.h"
 #include "lamella/ops/linalg/gated_mlp_up.h"
 #include "lamella/ops/linalg/grouped_matmul.h"
 #include "lamella/ops/linalg/linear.h"
@@ -10,7 +12,8 @@ namespace lamella {
 std::span<const Op* const> linalg_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<GatedMlpUp>, &op<GroupedMatmul>, &op<Linear>, &op<Matmul>, &op<MultiLinear>,
+      &op<DotGeneral>, &op<Einsum>, &op<GatedMlpUp>,  &op<GroupedMatmul>,
+      &op<Linear>,     &op<Matmul>, &op<MultiLinear>,
       // sorted:end
   };
   return kOps;

@@ -10,7 +10,9 @@ struct Clamp {
   static constexpr Info info{.name = "clamp",
                              .inputs = "x",
                              .outputs = "y",
-                             .doc = "min(max(x, low), high); NaN stays NaN.",
+                             .doc =
+                                 "min(max(x, low), high); NaN stays NaN. Bounds of integers are "
+                                 "whole numbers within their type, or infinite: then none.",
                              .traits = kElementwise};
   struct Attrs {
     double low = -std::numeric_limits<double>::infinity();
@@ -19,15 +21,30 @@ struct Clamp {
     static constexpr void fields(auto&& f) { f("low", &Attrs::low), f("high", &Attrs::high); }
   };
   static void type(TypeCx& cx, const Attrs& a) {
-    cx.require_float(0);
+    const DType t = cx.in(0).dtype;
+    cx.check(cx.in(0).is_tensor() && (t.is_float() || t.is_int()), "takes numbers; got ", cx.in(0));
     cx.check(a.low <= a.high, "wants low <= high; got ", a.low, " and ", a.high);
+    for (double bound : {a.low, a.high})
+      cx.check(t.is_float() || std::isinf(bound) ||
+                   static_cast<double>(wrap_int(
+                       t, static_cast<int64_t>(std::clamp(bound, -0x1p62, 0x1p62)))) == bound,
+               "bounds of integers are whole numbers of their type; got ", bound, " for ", t);
     cx.out(cx.in(0).dtype, cx.shape(0));
   }
   static Value expand(const Args& x, const Attrs& a) {
-    return minimum(maximum(x[0], scalar_like(x[0], a.low)), scalar_like(x[0], a.high));
+    Value y = x[0];
+    const bool is_float = y.dtype().is_float();
+    if (is_float || !std::isinf(a.low)) y = maximum(y, scalar_like(y, a.low));
+    return is_float || !std::isinf(a.high) ? minimum(y, scalar_like(y, a.high)) : y;
   }
   static void samples(Samples& s) {
     add_unary_samples(s, {}, Attrs{.low = -0.75, .high = 1.25});
+    for (DType type : {kI32, kI64, kI8, kU8})
+      s.add({In{.shape = {3, 17}, .dtype = type, .domain = {-9, 9}}}, Attrs{.low = 1, .high = 5});
+    s.add({In{.shape = {9}, .dtype = kI32, .domain = {-9, 9}}}, Attrs{.high = 5});
+    s.bad({In{.shape = {3}, .dtype = kI32}}, Attrs{.low = 0.5}, "whole numbers");
+    s.bad({In{.shape = {3}, .dtype = kU8}}, Attrs{.low = -1}, "whole numbers");
+    s.bad({In{.shape = {3}, .dtype = kBool}}, Attrs{}, "takes numbers");
     s.expect("tests/ops/make_literals.py: NumPy 2.4.6",
              {In{.shape = {2, 9},
                  .values = {-0.21875, 0.09375, 2.03125, 3.59375, -3.75, -2.875, 2.5625, 3.5625,

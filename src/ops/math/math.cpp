@@ -58,6 +58,7 @@
 #include "lamella/ops/math/relu.h"
 #include "lamella/ops/math/round.h"
 #include "lamella/ops/math/rsqrt.h"
+#include "lamella/ops/math/saturating_cast.h"
 #include "lamella/ops/math/shift_left.h"
 #include "lamella/ops/math/shift_right.h"
 #include "lamella/ops/math/sigmoid.h"
@@ -76,37 +77,89 @@
 
 namespace lamella {
 
-std::span<const Op* const> math_ops() {
-  static constexpr const Op* kOps[] = {
-      // sorted:begin
-      &op<Abs>,        &op<Acos>,         &op<Acosh>,
-      &op<Add>,        &op<Asin>,         &op<Asinh>,
-      &op<Atan>,       &op<Atan2>,        &op<Atanh>,
-      &op<BitAnd>,     &op<BitNot>,       &op<BitOr>,
-      &op<BitXor>,     &op<Cast>,         &op<Ceil>,
-      &op<Clamp>,      &op<Cos>,          &op<Cosh>,
-      &op<Digamma>,    &op<Div>,          &op<ElementwiseRegion>,
-      &op<Equals>,     &op<Erf>,          &op<Erfinv>,
-      &op<Exp>,        &op<Exp2>,         &op<Expm1>,
-      &op<Floor>,      &op<Fmod>,         &op<Gelu>,
-      &op<Greater>,    &op<GreaterEqual>, &op<IsFinite>,
-      &op<IsInf>,      &op<IsNan>,        &op<Less>,
-      &op<LessEqual>,  &op<Lgamma>,       &op<Log>,
-      &op<Log10>,      &op<Log1p>,        &op<Log2>,
-      &op<LogAddExp>,  &op<LogicalAnd>,   &op<LogicalNot>,
-      &op<LogicalOr>,  &op<LogicalXor>,   &op<Maximum>,
-      &op<Minimum>,    &op<Mod>,          &op<Mul>,
-      &op<Neg>,        &op<NotEqual>,     &op<Pow>,
-      &op<Reciprocal>, &op<Relu>,         &op<Round>,
-      &op<Rsqrt>,      &op<ShiftLeft>,    &op<ShiftRight>,
-      &op<Sigmoid>,    &op<Sign>,         &op<Silu>,
-      &op<Sin>,        &op<Sinh>,         &op<Sqrt>,
-      &op<Square>,     &op<Sub>,          &op<Tan>,
-      &op<Tanh>,       &op<Trigamma>,     &op<Trunc>,
-      &op<Where>,
-      // sorted:end
-  };
-  return kOps;
-}
+namespace {
+
+constexpr const Op* kOps[] = {
+    // sorted:begin
+    &op<Abs>,
+    &op<Acos>,
+    &op<Acosh>,
+    &op<Add>,
+    &op<Asin>,
+    &op<Asinh>,
+    &op<Atan2>,
+    &op<Atan>,
+    &op<Atanh>,
+    &op<BitAnd>,
+    &op<BitNot>,
+    &op<BitOr>,
+    &op<BitXor>,
+    &op<Cast>,
+    &op<Ceil>,
+    &op<Clamp>,
+    &op<Cos>,
+    &op<Cosh>,
+    &op<Digamma>,
+    &op<Div>,
+    &op<ElementwiseRegion>,
+    &op<Equals>,
+    &op<Erf>,
+    &op<Erfinv>,
+    &op<Exp2>,
+    &op<Exp>,
+    &op<Expm1>,
+    &op<Floor>,
+    &op<Fmod>,
+    &op<Gelu>,
+    &op<Greater>,
+    &op<GreaterEqual>,
+    &op<IsFinite>,
+    &op<IsInf>,
+    &op<IsNan>,
+    &op<Less>,
+    &op<LessEqual>,
+    &op<Lgamma>,
+    &op<Log10>,
+    &op<Log1p>,
+    &op<Log2>,
+    &op<Log>,
+    &op<LogAddExp>,
+    &op<LogicalAnd>,
+    &op<LogicalNot>,
+    &op<LogicalOr>,
+    &op<LogicalXor>,
+    &op<Maximum>,
+    &op<Minimum>,
+    &op<Mod>,
+    &op<Mul>,
+    &op<Neg>,
+    &op<NotEqual>,
+    &op<Pow>,
+    &op<Reciprocal>,
+    &op<Relu>,
+    &op<Round>,
+    &op<Rsqrt>,
+    &op<SaturatingCast>,
+    &op<ShiftLeft>,
+    &op<ShiftRight>,
+    &op<Sigmoid>,
+    &op<Sign>,
+    &op<Silu>,
+    &op<Sin>,
+    &op<Sinh>,
+    &op<Sqrt>,
+    &op<Square>,
+    &op<Sub>,
+    &op<Tan>,
+    &op<Tanh>,
+    &op<Trigamma>,
+    &op<Trunc>,
+    &op<Where>,
+    // sorted:end
+};
+
+}  // namespace
+
+std::span<const Op* const> math_ops() { return kOps; }
 
 }  // namespace lamella

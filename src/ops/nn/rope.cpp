@@ -80,7 +80,9 @@ Value angles(Value positions, Value freq_factors, const Rope::Attrs& a, int64_t 
          reshape_to(frequency, along);
 }
 
-void check_scaling(TypeCx& cx, const Rope::Attrs& a) {
+}  // namespace
+
+void Rope::check(TypeCx& cx, const Attrs& a) {
   const auto positive = [&](double v, std::string_view name) {
     cx.check(std::isfinite(v) && v > 0, name, " is out of range; got ", v,
              "; want a positive number");
@@ -102,8 +104,6 @@ void check_scaling(TypeCx& cx, const Rope::Attrs& a) {
              "; want more than low_freq, ", a.low_freq);
   }
 }
-
-}  // namespace
 
 std::vector<double> Rope::frequencies(const Attrs& a, int64_t n_rot) {
   std::vector<double> f;
@@ -130,7 +130,7 @@ void Rope::type(TypeCx& cx, const Attrs& a) {
   cx.check(a.n_rot != 0 || (x[2].is_const() && x[2].value() % 2 == 0),
            "without n_rot the size of a head must be known and even; got ", cx.in(0));
   cx.require_at_least(x[2], a.n_rot, "size of a head and n_rot");
-  check_scaling(cx, a);
+  check(cx, a);
   if (cx.has(2)) {
     cx.require_float(2), cx.require_rank(2, 1);
     cx.require_equal(cx.shape(2)[0], rotated(a, x[2]) / 2, "freq_factors and pairs");

@@ -63,6 +63,8 @@ struct Rope {
   // f(i) for the pairs of n_rot elements, and m.
   static std::vector<double> frequencies(const Attrs& a, int64_t n_rot);
   static double magnitude(const Attrs& a);
+  // Checks what the frequencies are made of.
+  static void check(TypeCx& cx, const Attrs& a);
 
   static void type(TypeCx& cx, const Attrs& a);
   // Angles are f64: positions times frequencies lose whole turns in f32.

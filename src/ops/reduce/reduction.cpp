@@ -63,7 +63,9 @@ void add_reduction_samples(Samples& s, Domain x) {
   s.add({In{.shape = {0, 3}, .domain = x}}, ReduceAttrs{.axes = {1}});
   s.add({In{.shape = {2, 0, 3}, .domain = x}}, ReduceAttrs{.axes = {1}}).grad = false;
   x.nonfinite = true;
-  s.add({In{.shape = {5, 9}, .domain = x}}, ReduceAttrs{.axes = {1}}).grad = false;
+  Sample& nonfinite = s.add({In{.shape = {5, 9}, .domain = x}}, ReduceAttrs{.axes = {1}});
+  nonfinite.length = 9;
+  nonfinite.grad = false;
   s.bad({In{.shape = {2, 3}}}, ReduceAttrs{.axes = {2}}, "axis out of range");
   s.bad({In{.shape = {2, 3}}}, ReduceAttrs{.axes = {1, -1}}, "axis given twice");
   s.bad({In{.shape = {2, 3}, .dtype = kBool}}, ReduceAttrs{}, "takes");
