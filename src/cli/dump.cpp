@@ -18,8 +18,9 @@ std::vector<std::string> stage_names() {
 
 void dump_stage(const LoadOptions& load, const std::string& model, const std::string& stage,
                 Phase phase) {
-  const Graph source =
-      build_model(load_checkpoint(model_path(model).string()), {.kv_type = load.kv_type}).graph;
+  const Graph source = build_model(load_checkpoint(model_path(model).string()),
+                                   {.kv_type = load.kv_type, .context = load.context})
+                           .graph;
   constexpr size_t kShownBytes = 64;
   const auto show = [&](const Graph& graph) {
     std::fputs(print(graph, {.max_constant_bytes = kShownBytes}).c_str(), stdout);

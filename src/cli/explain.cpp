@@ -177,7 +177,9 @@ int run(const Options& o) {
   if (load.context == 0) load.context = room;
   const auto model = LanguageModel::load(o.model.model, load);
   const Machine machine = measure_machine(o.model.threads);
-  const Graph source = build_model(load_checkpoint(model->path()), {.kv_type = load.kv_type}).graph;
+  const Graph source = build_model(load_checkpoint(model->path()),
+                                   {.kv_type = load.kv_type, .context = load.context})
+                           .graph;
   const std::vector<PhaseStory> story = explain_model(*model, source, o.prompt, machine.limits);
   if (o.json) {
     ordered_json j{{"model", model->path()},

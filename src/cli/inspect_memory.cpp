@@ -27,7 +27,7 @@ std::string size_text(int64_t bytes) { return human_bytes(static_cast<uint64_t>(
 ModelMemory estimate_model_memory(const ModelFlags& flags) {
   const LoadOptions load = load_options(flags);
   const Checkpoint checkpoint = load_checkpoint(model_path(flags.model).string());
-  const Model model = build_model(checkpoint, {.kv_type = load.kv_type});
+  const Model model = build_model(checkpoint, {.kv_type = load.kv_type, .context = load.context});
   ModelMemory m;
   m.kv_type = load.kv_type.name();
   m.context = load.context > 0 ? load.context : std::min(kDefaultContext, model.info.context);

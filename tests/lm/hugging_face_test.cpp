@@ -9,6 +9,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/frontends/hugging_face/hugging_face.h"
+#include "lamella/lm/folder_text.h"
 #include "lamella/lm/language_model.h"
 #include "tests/support/golden.h"
 #include "tests/support/safetensors_writer.h"
@@ -165,7 +166,6 @@ void expect_same_logits(const Case& c) {
 }
 
 TEST(HuggingFace, GivesTheLogitsOfTheSameModelInGguf) {
-  const json llama3{{"rope_type", "linear"}, {"factor", 4.0}};
   const Case cases[] = {
       {.file = "llama.gguf", .model_type = "llama", .permutes = true},
       {.file = "llama-bias.gguf", .model_type = "llama", .permutes = true},
@@ -206,6 +206,34 @@ TEST(HuggingFace, GivesTheLogitsOfTheSameModelInGguf) {
                 {"rope_scaling", {{"type", "longrope"}, {"attention_factor", 1.19}}}}},
   };
   for (const Case& c : cases) expect_same_logits(c);
+}
+
+TEST(HuggingFace, FoldersAnswerInText) {
+  const fs::path words = test::golden_dir() / "tokenizer/qwen2";
+  const int64_t n = read_folder_tokenizer(words)->size();
+  Checkpoint from = load_gguf((test::golden_dir() / "arch/qwen3.gguf").string());
+  for (const char* name : {"token_embd.weight", "output.weight"}) {
+    std::vector<double> rows(static_cast<size_t>(n * from.integer("embedding_length")));
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<double>(i * 7919 % 1013) / 1013;
+    from.tensors[name] =
+        Tensor::from(kF32, {n, from.integer("embedding_length")}, std::span<const double>(rows));
+  }
+  const fs::path folder = fs::path(testing::TempDir()) / "hf_text";
+  write_folder({.file = "", .model_type = "qwen3"}, from, folder);
+  for (const auto& file : fs::directory_iterator(words))
+    fs::copy_file(file, folder / file.path().filename(), fs::copy_options::overwrite_existing);
+  std::ofstream(folder / "chat_template.jinja") << "{{ messages[0].content }}!";
+  const auto model = LanguageModel::load(folder.string(), {.threads = 2});
+  const std::string text =
+      model->render_chat({{.role = "user", .content = "Hello", .more_json = {}}});
+  EXPECT_EQ(text, "Hello!");
+  Sequence sequence(model->engine());
+  const std::vector<int32_t> prompt = model->tokenizer().encode(text);
+  GenerateOptions options;
+  options.max_tokens = 4;
+  options.stop_at_end = false;
+  EXPECT_EQ(generate(*model, sequence, prompt, options).tokens.size(), 4u);
+  fs::remove_all(folder);
 }
 
 std::vector<int64_t> windows_of(const json& config) {
@@ -255,6 +283,8 @@ TEST(HuggingFace, BadConfigurationsAreNamed) {
               HasSubstr("unknown rope scaling; got 'dynamic'"));
   EXPECT_THAT(config_error(R"({"model_type":"phi3","rope_scaling":{"type":"longrope"}})"),
               HasSubstr("'long_factor' is missing"));
+  EXPECT_THAT(config_error(R"({"model_type":"llama","quantization_config":{}})"),
+              HasSubstr("quantised weights cannot be read"));
   EXPECT_THAT(config_error(R"({"model_type":"llama","num_hidden_layers":-1})"),
               HasSubstr("'num_hidden_layers'"));
   EXPECT_THAT(

@@ -8,6 +8,7 @@
 #include "lamella/base/error.h"
 #include "lamella/lm/language_model.h"
 #include "tests/cli/tiny_llama.h"
+#include "tests/support/golden.h"
 
 namespace lamella {
 namespace {
@@ -89,6 +90,24 @@ TEST_F(SameBits, OnAnyNumberOfThreads) {
     ASSERT_EQ(many.size(), one.size());
     EXPECT_EQ(std::memcmp(many.data(), one.data(), one.size() * sizeof(float)), 0)
         << threads << " threads";
+  }
+}
+
+// Windows and soft caps, experts, norms of heads.
+TEST(SameBitsOfFamilies, AloneAndAmongOthersOnAnyNumberOfThreads) {
+  for (const char* name : {"gemma2", "llama-moe", "qwen3"}) {
+    const auto path = test::golden_dir() / "arch" / (std::string(name) + ".gguf");
+    const auto load = [&](int threads) {
+      return LanguageModel::load(path.string(),
+                                 {.threads = threads, .context = 128, .max_sequences = 8});
+    };
+    const std::vector<float> alone = run_among(*load(1), 0);
+    for (int threads : {1, 3}) {
+      const std::vector<float> among = run_among(*load(threads), 7);
+      ASSERT_EQ(among.size(), alone.size());
+      EXPECT_EQ(std::memcmp(among.data(), alone.data(), alone.size() * sizeof(float)), 0)
+          << name << ", " << threads << " threads";
+    }
   }
 }
 

@@ -54,10 +54,11 @@ class Run {
   }
 
  private:
-  // Scratch: rows by expert, the x of one expert's rows, its products, and what these need.
+  // Scratch: rows by expert, the x of one expert's rows, its products, and what these need. Without
+  // a workspace only its size is found.
   void place(std::byte* workspace) {
     const auto take = [&](int64_t bytes) {
-      std::byte* at = workspace + bytes_;
+      std::byte* at = workspace ? workspace + bytes_ : nullptr;
       bytes_ += aligned(bytes);
       return at;
     };
