@@ -13,6 +13,7 @@
 #include "lamella/ops/math/silu.h"
 #include "lamella/ops/nn/add_rms_norm.h"
 #include "lamella/passes/passes.h"
+#include "lamella/passes/rules/rule.h"
 
 namespace lamella {
 namespace {
@@ -66,6 +67,9 @@ std::optional<Product> product_at(const View& v, ValueId id) {
   return Product{n.attrs.as<Linear::Attrs>(), n.inputs[0], n.inputs[1],
                  n.inputs.size() > 2 ? n.inputs[2] : kAbsent};
 }
+
+// x sigmoid(x)
+Changed fuse_silu(const Graph& graph, const Target&) { return apply_rules(graph, silu_rules()); }
 
 // x w + bias
 Changed fuse_bias(const Graph& graph, const Target& target) {
@@ -144,7 +148,8 @@ Changed fuse_group(const Graph& graph, const Target& target) {
   auto joins = [&](uint32_t i, const Product& first, uint32_t leader) {
     const auto p = product_at(v, {i, 0});
     return p && p->x == first.x && p->attrs == first.attrs && v.is_weight(p->w) &&
-           (p->bias.absent() || v.is_weight(p->bias)) && graph.type(p->w).rank() == 2 &&
+           p->bias.absent() == first.bias.absent() && (p->bias.absent() || v.is_weight(p->bias)) &&
+           graph.type(p->w).rank() == 2 &&
            target.activation_encoding(graph, i) == target.activation_encoding(graph, leader);
   };
   return rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
@@ -152,16 +157,17 @@ Changed fuse_group(const Graph& graph, const Target& target) {
     const auto p = product_at(v, {i, 0});
     if (!p || p->attrs.activation != Activation::none || !joins(i, *p, i)) return std::nullopt;
     std::vector<uint32_t> group;
-    for (uint32_t reader : v.readers(p->x.node))
-      if (reader >= i && group.size() < kMaxGroup && joins(reader, *p, i)) group.push_back(reader);
+    const std::vector<uint32_t>& readers = v.readers(p->x.node);
+    for (auto it = std::lower_bound(readers.begin(), readers.end(), i);
+         it != readers.end() && group.size() < kMaxGroup; ++it)
+      if (joins(*it, *p, i)) group.push_back(*it);
     if (group.size() < 2) return std::nullopt;
     Values inputs{r.map(p->x)}, biases;
-    bool has_biases = false;
+    const bool has_biases = !p->bias.absent();
     for (uint32_t member : group) {
       const auto q = product_at(v, {member, 0});
       inputs.push_back(r.map(q->w));
       biases.push_back(r.map(q->bias));
-      has_biases = has_biases || !q->bias.absent();
     }
     if (has_biases) inputs.insert(inputs.end(), biases.begin(), biases.end());
     const Values parts = multi_linear(inputs, {.has_biases = has_biases,
@@ -227,6 +233,7 @@ struct Fusion {
 };
 // In order: what comes first takes its nodes first.
 constexpr Fusion kFusions[] = {
+    {&op<Silu>, fuse_silu},  // what later ones look for
     {&op<Linear>, fuse_bias},
     {&op<GatedMlpUp>, fuse_gated},
     {&op<Linear>, fuse_activation},

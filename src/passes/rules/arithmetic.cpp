@@ -1,4 +1,5 @@
-// Rules of arithmetic that hold exactly in floats, signed zeros and NaN included.
+// Rules of arithmetic that hold exactly: in floats, signed zeros and NaN included, and in integers
+// that wrap.
 #include "lamella/ops/math/abs.h"
 #include "lamella/ops/math/div.h"
 #include "lamella/ops/math/logical_not.h"
@@ -7,8 +8,6 @@
 #include "lamella/ops/math/mul.h"
 #include "lamella/ops/math/neg.h"
 #include "lamella/ops/math/relu.h"
-#include "lamella/ops/math/sigmoid.h"
-#include "lamella/ops/math/silu.h"
 #include "lamella/ops/math/sub.h"
 #include "lamella/ops/math/where.h"
 #include "lamella/passes/rules/rule.h"
@@ -26,14 +25,15 @@ std::span<const Rule> arithmetic_rules() {
       {"abs_abs", call<Abs>({call<Abs>({x})}),
        [](Graph&, const Match& m) { return abs(m.vars[0]); }},
       {"abs_neg", call<Abs>({call<Neg>({x})}),
-       [](Graph&, const Match& m) { return abs(m.vars[0]); }},
+       [](Graph&, const Match& m) {
+         const bool wraps = m.vars[0].dtype().is(DTypeKind::uint);
+         return wraps ? Value{} : abs(m.vars[0]);
+       }},
       {"relu_relu", call<Relu>({call<Relu>({x})}),
        [](Graph&, const Match& m) { return relu(m.vars[0]); }},
       {"min_same", call<Minimum>({x, x}), becomes(0)},
       {"max_same", call<Maximum>({x, x}), becomes(0)},
       {"where_same", call<Where>({y, x, x}), becomes(0)},
-      {"x_sigmoid_x", call<Mul>({x, call<Sigmoid>({x})}),
-       [](Graph&, const Match& m) { return silu(m.vars[0]); }},
   };
   return list;
 }

@@ -1,6 +1,7 @@
 #include "lamella/passes/rules/rule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lamella/base/error.h"
 #include "lamella/ir/rewrite.h"
@@ -16,7 +17,10 @@ bool is_filled_with(const Node& n, double value) {
   if (t.dtype().is_block() || t.dtype().is_string() || t.numel() == 0 || t.numel() > 4096)
     return false;
   const std::vector<double> values = t.to_doubles();
-  return std::all_of(values.begin(), values.end(), [&](double v) { return v == value; });
+  // x - 0 is x, x - -0 is not: zeros differ.
+  return std::all_of(values.begin(), values.end(), [&](double v) {
+    return v == value && std::signbit(v) == std::signbit(value);
+  });
 }
 
 bool match_into(const Pattern& p, Value v, Match& m) {

@@ -53,10 +53,12 @@ inline std::function<Value(Graph&, const Match&)> becomes(size_t i) { return Bec
 // Matches the pattern at value v (output 0 of its node); commutative ops in both orders.
 std::optional<Match> match(const Pattern& pattern, Value v);
 
-// All rules, in order of their files.
+// Those that hold for every target, in order of their files: what canonicalise applies.
 std::span<const Rule> rules();
 std::span<const Rule> arithmetic_rules();
 std::span<const Rule> shape_rules();
+// Those that make a silu: what fuse applies where the target has a row for it.
+std::span<const Rule> silu_rules();
 
 // Applies only these rules. A replacement must have the type of what it replaces.
 Graph apply_rules(Graph graph, std::span<const Rule> rules);
