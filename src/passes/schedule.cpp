@@ -31,9 +31,19 @@ class Order {
     }
     keep_makers_first();
     const auto readers = readers_of(graph);
-    for (uint32_t i = 0; i < n(); ++i)
-      if (const ValueId old = updated_value(g_.nodes()[i]); !old.absent())
-        readers_first(i, late_readers(old, i, readers));
+    const auto each_writer = [&](auto visit) {
+      for (uint32_t i = 0; i < n(); ++i)
+        if (const ValueId old = updated_value(g_.nodes()[i]); !old.absent())
+          visit(i, readers_of_old(old, i, readers));
+    };
+    bool any_late = false;
+    each_writer([&](uint32_t writer, std::vector<uint32_t> of_old) {
+      std::erase_if(of_old, [&](uint32_t r) { return r < writer; });
+      any_late = any_late || !of_old.empty();
+      readers_first(writer, of_old);
+    });
+    // Where nothing is late, the early ones stay early by themselves.
+    if (any_late) each_writer([&](uint32_t w, const auto& of_old) { readers_first(w, of_old); });
   }
 
   // Program order where nothing else is asked for: the smallest ready node next.
@@ -72,12 +82,12 @@ class Order {
     }
   }
 
-  // Nodes behind `writer` that read the old value, as it is or through views.
-  std::vector<uint32_t> late_readers(ValueId old, uint32_t writer,
-                                     const std::vector<std::vector<uint32_t>>& readers) const {
+  // Nodes other than `writer` that read the old value, as it is or through views.
+  std::vector<uint32_t> readers_of_old(ValueId old, uint32_t writer,
+                                       const std::vector<std::vector<uint32_t>>& readers) const {
     while (g_.node(old).op->has(kView) && !g_.node(old).inputs[0].absent())
       old = g_.node(old).inputs[0];
-    std::vector<uint32_t> late;
+    std::vector<uint32_t> found;
     std::vector<ValueId> values{old};
     while (!values.empty()) {
       const ValueId id = values.back();
@@ -85,12 +95,12 @@ class Order {
       for (uint32_t r : readers[id.node]) {
         const Node& node = g_.nodes()[r];
         if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
-        if (r > writer) late.push_back(r);
+        if (r != writer) found.push_back(r);
         if (node.op->has(kView) && node.inputs[0] == id)
           for (uint32_t o = 0; o < node.outputs.size(); ++o) values.push_back({r, o});
       }
     }
-    return late;
+    return found;
   }
 
   // Lets the readers run before the writer, where none of what they need comes behind it. (A reader
