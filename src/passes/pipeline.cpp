@@ -55,6 +55,7 @@ Lowered optimize(const Graph& graph, const Target& target, const OptimizeOptions
   lowered.graph = prune(std::move(lowered.graph));
   finish_stage("hoist_weight_only", start, lowered.graph);
   check(lowered.graph);
+  check(lowered.prologue.graph);
   return lowered;
 }
 
