@@ -43,6 +43,23 @@ constexpr DefaultId kDefaultIds[] = {
     {"t5", &Vocabulary::unk, 2},
 };
 
+// Tokens that swallow white space beside them: facts of models that files do not carry.
+void set_strips(const gguf::Gguf& file, Vocabulary& v) {
+  std::string name = file.get_or<std::string>("general.name", "");
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const bool is_phi3 = name.find("phi-3") != name.npos || name.find("phi3") != name.npos;
+  for (size_t i = 0; i < v.tokens.size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    const std::string& text = v.tokens[i];
+    if (v.pre.starts_with("jina-v2-") && text == "<mask>") v.strip_left.push_back(id);
+    const int32_t type = i < v.token_types.size() ? v.token_types[i] : 0;
+    const bool is_special = type == int32_t(TokenType::control) ||
+                            type == int32_t(TokenType::user_defined) || text == "</s>";
+    if (is_phi3 && is_special && text != "<s>" && text != "<|endoftext|>")
+      v.strip_right.push_back(id);
+  }
+}
+
 std::string full_key(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
 
 }  // namespace
@@ -63,6 +80,7 @@ Vocabulary read_vocabulary(const gguf::Gguf& file) {
       v.*(s.id) = static_cast<int32_t>(*id);
   for (const Flag& f : kFlags) v.*(f.value) = file.get_if<bool>(full_key(f.key));
   v.precompiled_charsmap = file.get_or<std::vector<uint8_t>>(full_key("precompiled_charsmap"), {});
+  set_strips(file, v);
   return v;
 }
 

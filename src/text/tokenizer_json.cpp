@@ -132,6 +132,29 @@ class JsonTokenizer final : public Tokenizer {
   AddedTokens all_, plain_, normalized_;
 };
 
+// Copies of a value and messages about it go as deep as it is nested, so that is bounded first.
+Json parse(std::string_view text, std::string_view name) {
+  constexpr int kDeepest = 64;
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  CHECK_USER(deepest <= kDeepest, name, ": nested too deeply; got ", deepest,
+             " levels; want at most ", kDeepest);
+  return Json::parse(text);
+}
+
 std::vector<AddedToken> read_added(const Json& root) {
   std::vector<AddedToken> added;
   const Json list = value_or(root, "added_tokens", Json::array());
@@ -195,7 +218,7 @@ void read_configuration(const TokenizerFiles& files, Vocabulary& v) {
   for (size_t id = 0; id < v.tokens.size(); ++id)
     ids.emplace(v.tokens[id], static_cast<int32_t>(id));
   if (!files.config.empty()) {
-    const Json config = Json::parse(files.config);
+    const Json config = parse(files.config, "tokenizer_config.json");
     v.bos = configured(config, "bos_token", ids);
     v.eos = configured(config, "eos_token", ids);
     v.unk = configured(config, "unk_token", ids);
@@ -204,7 +227,7 @@ void read_configuration(const TokenizerFiles& files, Vocabulary& v) {
     v.mask = configured(config, "mask_token", ids);
   }
   if (files.generation.empty()) return;
-  const Json generation = Json::parse(files.generation);
+  const Json generation = parse(files.generation, "generation_config.json");
   const Json ends = value_or(generation, "eos_token_id", Json());
   const auto add = [&](const Json& id) {
     if (id.is_number_integer() && id.get<int64_t>() >= 0 &&
@@ -219,7 +242,7 @@ void read_configuration(const TokenizerFiles& files, Vocabulary& v) {
 }
 
 std::unique_ptr<Tokenizer> read(const TokenizerFiles& files) {
-  const Json root = Json::parse(files.tokenizer);
+  const Json root = parse(files.tokenizer, "tokenizer.json");
   CHECK_USER(root.is_object() && root.contains("model") && root.at("model").is_object(),
              "tokenizer.json: no model; got ", root.type_name(), "; want an object with 'model'");
   const auto part = [&](const char* key) { return value_or(root, key, Json()); };
@@ -244,7 +267,7 @@ std::unique_ptr<Tokenizer> read(const TokenizerFiles& files) {
 }
 
 std::string read_template(std::string_view config) {
-  const Json root = Json::parse(config);
+  const Json root = parse(config, "chat template");
   const Json found = root.is_object() ? value_or(root, "chat_template", Json()) : Json();
   if (found.is_string()) return found.get<std::string>();
   std::string first;

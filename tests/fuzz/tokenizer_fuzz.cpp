@@ -1,5 +1,7 @@
-// Tokenizers on any vocabulary and any prompt. The input is lines: the pre-tokenizer's name,
-// special ids, tokens with their types, an empty line, merges, an empty line, and the prompt.
+// Tokenizers on any vocabulary and any prompt. The input is lines: the pre-tokenizer's name (before
+// it, the kind and a colon), special ids, tokens with their types, an empty line, merges (for kinds
+// without, the bytes of a charsmap), an empty line, and the prompt. Or it is a tokenizer.json, a
+// zero byte, and the prompt.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/text/tokenizer.h"
+#include "lamella/text/tokenizer_json.h"
 
 namespace {
 
@@ -31,22 +34,32 @@ int32_t take_number(std::string_view& line) {
 Vocabulary read(std::string_view& rest) {
   Vocabulary v;
   v.model = "gpt2";
-  v.pre = take_line(rest);
+  std::string_view name = take_line(rest);
+  if (const size_t colon = name.find(':'); colon != name.npos) {
+    v.model = name.substr(0, colon);
+    name.remove_prefix(colon + 1);
+  }
+  v.pre = name;
   std::string_view ids = take_line(rest);
   v.bos = take_number(ids);
   v.eos = take_number(ids);
   if (ids.starts_with('b')) v.add_bos = true;
+  if (ids.ends_with('x')) v.remove_extra_whitespaces = true;
+  v.unk = v.bos;
   while (!rest.empty()) {
     std::string_view line = take_line(rest);
     if (line.empty()) break;
     v.token_types.push_back(take_number(line));
+    v.scores.push_back(-static_cast<float>(v.tokens.size() % 7));
     v.tokens.emplace_back(line);
   }
   while (!rest.empty()) {
     const std::string_view line = take_line(rest);
     if (line.empty()) break;
     v.merges.emplace_back(line);
+    v.precompiled_charsmap.insert(v.precompiled_charsmap.end(), line.begin(), line.end());
   }
+  if (v.model != "t5") v.precompiled_charsmap.clear();
   return v;
 }
 
@@ -72,6 +85,12 @@ void use(const Tokenizer& tokenizer, std::string_view prompt) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   try {
+    if (rest.starts_with('{')) {
+      const size_t end = std::min(rest.find('\0'), rest.size());
+      const auto tokenizer = tokenizer_from_json({rest.substr(0, end), {}, {}});
+      use(*tokenizer, rest.substr(std::min(end + 1, rest.size())));
+      return 0;
+    }
     const auto tokenizer = make_tokenizer(read(rest));
     use(*tokenizer, rest);
   } catch (const UserError&) {

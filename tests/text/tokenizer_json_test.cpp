@@ -132,11 +132,18 @@ TEST(TokenizerJson, NamesWhatIsWrong) {
               HasSubstr("decoder: Strip"));
   EXPECT_THAT(with([](Json& j) { j["model"].erase("vocab"); }), HasSubstr("not of its form"));
   EXPECT_THAT(with([](Json& j) {
-                for (int i = 0; i < 40; ++i)
+                for (int i = 0; i < 25; ++i)
                   j["normalizer"] = {{"type", "Sequence"}, {"normalizers", {j["normalizer"]}}};
               }),
               HasSubstr("normalizer: nested too deeply; got more than 16 levels"));
   EXPECT_THROW(tokenizer_from_json({"{\"model\": ", {}, {}}), UserError);
+  const std::string deep = "{\"model\": " + std::string(100'000, '[');
+  try {
+    tokenizer_from_json({deep, {}, {}});
+    ADD_FAILURE() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tokenizer.json: nested too deeply; got 100001 levels"));
+  }
   EXPECT_THROW(read_folder_tokenizer(golden_path("quant")), UserError);
 }
 

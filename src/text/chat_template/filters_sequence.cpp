@@ -77,9 +77,14 @@ bool passes(Call& c, const Value& value, const std::vector<Value>& arguments) {
   return truth(invoke(c.meter, row, "test", value, rest));
 }
 
+// Nothing in what is false: also in none, which is no list.
+std::vector<Value> items_or_nothing(Call& c) {
+  return truth(c.self) ? iterate(c.meter, c.self) : std::vector<Value>();
+}
+
 Value chosen(Call& c, bool want, bool by_attribute) {
   std::vector<Value> out;
-  for (Value& value : iterate(c.meter, c.self)) {
+  for (Value& value : items_or_nothing(c)) {
     const Value tested = by_attribute ? path(c.meter, value, c.at(0)) : value;
     if (passes(c, tested, c.rest.positional) == want) out.push_back(std::move(value));
   }
@@ -222,7 +227,7 @@ Value filter_list(Call& c) { return make_list(c.meter, iterate(c.meter, c.self))
 
 Value filter_map(Call& c) {
   std::vector<Value> out;
-  std::vector<Value> items = iterate(c.meter, c.self);
+  std::vector<Value> items = items_or_nothing(c);
   if (c.rest.positional.empty()) {
     Value attribute, otherwise;
     for (const auto& [name, value] : c.rest.named) {
@@ -323,7 +328,7 @@ Value filter_xmlattr(Call& c) {
     out += escaped(c.meter, to_text(c.meter, key)) + "=\"" +
            escaped(c.meter, to_text(c.meter, value)) + "\"";
   }
-  if (c.truth(0, true) && !out.empty()) out.insert(0, " ");
+  if (c.truth(0, true) && !out.empty()) out.insert(out.begin(), ' ');
   return c.make_text(std::move(out));
 }
 

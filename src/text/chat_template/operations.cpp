@@ -45,6 +45,10 @@ Value missing_item(const Value& value, const Value& key) {
   std::string name = key.is_string()    ? str("'", printable(key.string(), 60), "'")
                      : key.is_integer() ? str(key.integer())
                                         : std::string(type_name(key));
+  // What Python's objects have under such names leads out of the template.
+  if (key.is_string() && key.string().starts_with("__"))
+    return Value::undefined(
+        str("access to attribute ", name, " of '", type_name(value), "' is refused"));
   return Value::undefined(str("'", type_name(value), " object' has no member ", name));
 }
 

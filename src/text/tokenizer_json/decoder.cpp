@@ -88,7 +88,7 @@ Made make_word_piece(const Json& json) {
                 if (text.starts_with(prefix)) {
                   text.erase(0, prefix.size());
                 } else {
-                  text.insert(0, " ");
+                  text.insert(text.begin(), ' ');
                 }
                 // What stands close to the word before it.
                 constexpr std::string_view kClose[] = {".",  "?",  "!",   ",",  "n't",

@@ -362,4 +362,5 @@ def main():
     print(len(cases), "cases,", len(failed), "errors")
 
 
-main()
+if __name__ == "__main__":
+    main()
