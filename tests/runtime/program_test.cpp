@@ -148,6 +148,26 @@ TEST(Program, NamesWhatIsWrongWithAnInput) {
   EXPECT_NE(message({{"x", Tensor(kI32, {2, 24})}}).find("wrong element type"), std::string::npos);
 }
 
+TEST(Program, BindsAndPlacesOnlyWhatChanged) {
+  const auto cpu = make_cpu_backend({.threads = 1});
+  const auto executable = cpu->build(optimize(mixed_graph(), cpu->target({})).graph, {});
+  const auto made = executable->new_frame();
+  auto& frame = dynamic_cast<planned::FrameState&>(*made);
+  const Tensor weights[] = {random_tensor({16, 24}, 1)};
+  const auto run = [&](int64_t rows) {
+    const Tensor inputs[] = {random_tensor({rows, 24}, 2)};
+    Tensor outputs[2];
+    frame.run({inputs, weights, {}, outputs});
+    return std::pair(frame.n_binds(), frame.n_placements());
+  };
+  using Counts = std::pair<uint64_t, uint64_t>;
+  EXPECT_EQ(run(9), Counts(1, 1));
+  EXPECT_EQ(run(9), Counts(1, 1)) << "a run of the same sizes binds nothing";
+  EXPECT_EQ(run(4), Counts(2, 1)) << "smaller buffers keep their places";
+  EXPECT_EQ(run(9), Counts(3, 1));
+  EXPECT_EQ(run(10), Counts(4, 2));
+}
+
 TEST(Program, WeightOnlyWorkIsDoneOnceAWeightsVersion) {
   Graph g;
   const Value w = g.parameter("w", Type(kF32, {8}));
