@@ -124,9 +124,16 @@ struct OpOf {
   static const Op value;
 };
 
+#if defined(__clang__)  // The definition is in another file on purpose.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#endif
 // The descriptor of op T; its address is the op's identity.
 template <class T>
 inline constexpr const Op& op = OpOf<T>::value;
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 // A set of ops that files and texts may name: the built-in tables and a user's own.
 class OpSet {

@@ -7,6 +7,7 @@
 
 #include "tests/cli/run_cli.h"
 #include "tests/cli/tiny_llama.h"
+#include "tests/support/sanitizer.h"
 
 namespace lamella::test {
 namespace {
@@ -15,8 +16,8 @@ namespace fs = std::filesystem;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-constexpr double kSeconds = 1.0;
-constexpr long kExtraKib = 64 * 1024;
+constexpr double kSeconds = 1.0 * test::kSanitizerSlack;
+constexpr long kExtraKib = 64 * 1024 * test::kSanitizerSlack;
 
 std::string write_bytes(const GgufWriter::Bytes& bytes, const std::string& name) {
   const std::string path = (fs::path(testing::TempDir()) / ("bad_" + name)).string();

@@ -10,11 +10,13 @@
 
 #include "lamella/frontends/gguf/gguf.h"
 #include "tests/support/gguf_writer.h"
+#include "tests/support/sanitizer.h"
 
 namespace lamella::gguf {
 namespace {
 
 using test::GgufWriter;
+using test::kSanitizerSlack;
 using testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 
@@ -193,15 +195,6 @@ TEST(GgufBadInput, NamesAreMadePrintable) {
             "f: metadata 0 '\\x1b[31m\\xff': value has an unknown type; got 99; want 0 to 12");
 }
 
-// What sanitizers add to time and memory.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlack = 5;
-#elif defined(__has_feature)
-constexpr int kSlack = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 5 : 1;
-#else
-constexpr int kSlack = 1;
-#endif
-
 // The largest tables that pass the checks of counts, over a big hostile file, stay within 64 MB and
 // a second.
 TEST(GgufBadInput, TablesOfHostileFilesAreBounded) {
@@ -222,9 +215,9 @@ TEST(GgufBadInput, TablesOfHostileFilesAreBounded) {
   getrusage(RUSAGE_SELF, &before);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(error_of(bytes), "no error");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(kSlack));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(kSanitizerSlack));
   getrusage(RUSAGE_SELF, &after);
-  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kSlack * 64 * 1024);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kSanitizerSlack * 64 * 1024);
   bytes[24 + 8] = 1;  // the first key becomes the second
   EXPECT_EQ(error_of(bytes),
             "f: metadata '\\x01\\x00\\x00\\x00' is there more than once; want different keys");

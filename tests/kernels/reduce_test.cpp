@@ -293,7 +293,7 @@ TEST(Cumsum, BothWaysAndExclusive) {
   const std::vector<int32_t> x = {1, 2, 3, 4, 5, INT32_MAX};
   const auto run_ints = [&](bool exclusive, bool reverse, int64_t inner) {
     std::vector<int32_t> y(6);
-    cumsum({{Elem::i32, 1, 6 / inner, inner}, exclusive, reverse, x.data(), y.data()}, pool);
+    cumsum({{Elem::i32, 1, 6 / inner, inner}, exclusive, reverse, false, x.data(), y.data()}, pool);
     return y;
   };
   using Ints = std::vector<int32_t>;
@@ -304,7 +304,7 @@ TEST(Cumsum, BothWaysAndExclusive) {
   Random random(4);
   const auto f = random.floats(5 * 900);
   std::vector<float> y(f.size());
-  cumsum({{Elem::f32, 5, 900, 1}, false, false, f.data(), y.data()}, pool);
+  cumsum({{Elem::f32, 5, 900, 1}, false, false, false, f.data(), y.data()}, pool);
   for (int64_t row = 0; row < 5; ++row) {
     double sum = 0;
     for (int64_t i = 0; i < 900; ++i) {

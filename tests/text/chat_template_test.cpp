@@ -126,6 +126,8 @@ TEST(ChatTemplate, NamesLineGotAndNearName) {
   EXPECT_THAT(error_of("a\n{{ x|uper }}"), HasSubstr("line 2: unknown filter; got 'uper'"));
   EXPECT_THAT(error_of("a\n{{ x|uper }}"), HasSubstr("did you mean 'upper'"));
   EXPECT_THAT(error_of("{{ x is definde }}"), HasSubstr("did you mean 'defined'"));
+  EXPECT_THAT(error_of("{{ x|filesizeformat(true) }}"),
+              HasSubstr("wants a number; got 'Undefined'"));
   EXPECT_THAT(error_of("\n\n{{ raise_exeption('x') }}"),
               HasSubstr("line 3: unknown function; got 'raise_exeption'"));
   EXPECT_THAT(error_of("{{ raise_exeption('x') }}"), HasSubstr("did you mean 'raise_exception'"));

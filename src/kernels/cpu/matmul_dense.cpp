@@ -38,12 +38,15 @@ struct Tile {
 };
 
 // c[rows][64] += a[rows][256] * b[n][64]: the plain meaning, for what has no kernel.
+// Small integers are multiplied as unsigned: promoted to int, the products of uint16_t would
+// overflow.
 template <class T>
 void multiply_plain(const T* a, const T* b, int64_t n, int64_t rows, T* c) {
   for (int64_t i = 0; i < rows; ++i) {
     T* out = c + i * kColumns;
     for (int64_t k = 0; k < n; ++k) {
-      const T factor = a[i * kSpan + k];
+      using Product = std::conditional_t<std::is_integral_v<T>, decltype(T{} + 0u), T>;
+      const Product factor = a[i * kSpan + k];
       const T* row = b + k * kColumns;
       for (int64_t j = 0; j < kColumns; ++j) out[j] = static_cast<T>(out[j] + factor * row[j]);
     }

@@ -78,9 +78,9 @@ struct PagedAttention {
           const int64_t row = (rows.start(s) + i) * heads + h;
           p.clear();
           for (int64_t key : at)
-            p.push_back(score(a, round, &cx.in(0).f[static_cast<size_t>(row * dk)],
+            p.push_back(score(a, round, cx.in(0).f.data() + row * dk,
                               cx.in(1).f.data() + (key + h / group) * dk, dk));
-          to_probabilities(p, cx.has(6) ? &cx.in(6).f[static_cast<size_t>(h)] : nullptr);
+          to_probabilities(p, cx.has(6) ? cx.in(6).f.data() + h : nullptr);
           for (size_t j = 0; j < p.size(); ++j)
             for (int64_t c = 0; c < dv; ++c)
               y.f[static_cast<size_t>(row * dv + c)] +=

@@ -89,9 +89,9 @@ struct Matmul {
           const size_t xr = x0 + static_cast<size_t>(i * k),
                        wr = w0 + static_cast<size_t>(j * w_row);
           if (y.holds_floats())
-            y.f[o] = dot(&x.f[xr], &w.f[wr], k, w_step);
+            y.f[o] = dot(x.f.data() + xr, w.f.data() + wr, k, w_step);
           else
-            y.i[o] = dot_wrapping(&x.i[xr], &w.i[wr], k, w_step);
+            y.i[o] = dot_wrapping(x.i.data() + xr, w.i.data() + wr, k, w_step);
         }
     }
   }

@@ -21,7 +21,7 @@ struct Mean {
     cx.out(cx.in(0).dtype, reduced_shape(cx, a));
   }
   static Value expand(const Args& x, const Attrs& a) {
-    const Shape& shape = x[0].shape();
+    const Shape shape = x[0].shape();
     const std::vector<bool> reduced = reduced_axes(a, shape.rank());
     Dim count = 1;
     for (size_t i = 0; i < shape.rank(); ++i)

@@ -58,6 +58,13 @@ std::string_view without_plus(std::string_view text) {
   return text;
 }
 
+// A number, or what a text spells; nothing for all else.
+std::optional<double> number_of(const Value& value) {
+  if (value.is_number()) return value.number();
+  if (value.is_string()) return parse_double(without_plus(value.string()));
+  return std::nullopt;
+}
+
 }  // namespace
 
 Value filter_int(Call& c) {
@@ -76,10 +83,8 @@ Value filter_int(Call& c) {
 }
 
 Value filter_float(Call& c) {
-  if (c.self.is_number()) return c.self.number();
-  if (c.self.is_string())
-    if (const auto number = parse_double(without_plus(c.self.string()))) return *number;
-  return c.value(0, 0.0);
+  const auto number = number_of(c.self);
+  return number ? Value(*number) : c.value(0, 0.0);
 }
 
 Value filter_round(Call& c) {
@@ -270,16 +275,21 @@ Value filter_filesizeformat(Call& c) {
   static constexpr std::string_view kBinary[] = {"KiB", "MiB", "GiB", "TiB",
                                                  "PiB", "EiB", "ZiB", "YiB"};
   const bool binary = c.truth(0, false);
-  const double bytes = filter_float(c).number(), base = binary ? 1024 : 1000;
+  const auto number = number_of(c.self);
+  if (!number || !std::isfinite(*number))
+    c.meter.fail("'filesizeformat' wants a number; got '", type_name(c.self), "'");
+  const double bytes = *number, base = binary ? 1024 : 1000;
   if (bytes == 1) return Value::constant("1 Byte");
-  if (bytes < base) return Value::constant(str(static_cast<int64_t>(bytes), " Bytes"));
+  char text[400];                                // a double has up to 309 digits before its point
+  const double whole = std::trunc(bytes) + 0.0;  // 0, not -0
+  std::snprintf(text, sizeof text, "%.0f Bytes", whole);
+  if (bytes < base) return Value::constant(text);
   double unit = base;
   size_t i = 0;
   while (i < 7 && bytes >= unit * base) {
     unit *= base;
     ++i;
   }
-  char text[64];
   std::snprintf(text, sizeof text, "%.1f ", bytes / unit);
   return Value::constant(str(text, binary ? kBinary[i] : kDecimal[i]));
 }
