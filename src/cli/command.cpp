@@ -53,6 +53,13 @@ void Command::text(std::string_view flags, std::string_view name, std::optional<
   option_of(*app_, flags, name, doc, [&value](const std::string& given) { value = given; });
 }
 
+void Command::texts(std::string_view flags, std::string_view name, std::vector<std::string>& values,
+                    std::string_view doc) {
+  app_->add_option(std::string(flags), values, std::string(doc))
+      ->type_name(std::string(name))
+      ->allow_extra_args(false);  // one text each time it is given
+}
+
 void Command::choice(std::string_view flags, std::string_view name, std::string& value,
                      std::vector<std::string> choices, std::string_view doc) {
   const std::string flag = long_name(flags);

@@ -43,6 +43,9 @@ class Command {
             bool required = false);
   void text(std::string_view flags, std::string_view name, std::optional<std::string>& value,
             std::string_view doc);
+  // May be given often.
+  void texts(std::string_view flags, std::string_view name, std::vector<std::string>& values,
+             std::string_view doc);
   void choice(std::string_view flags, std::string_view name, std::string& value,
               std::vector<std::string> choices, std::string_view doc);
   template <class Int>

@@ -7,23 +7,18 @@ namespace lamella::cli {
 
 void add_generate_flags(Command& c, GenerateFlags& f) {
   c.integer("-n,--tokens", "N", f.n, {0}, "at most so many tokens");
-  c.number("--temp", "T", f.temperature, {0}, "temperature; 0 takes the likeliest token");
-  c.integer("--top-k", "K", f.top_k, {0}, "only among the K likeliest tokens; 0 is all");
-  c.number("--top-p", "P", f.top_p, {0, 1}, "only among the likeliest that make up P");
-  c.integer("--seed", "N", f.seed, {0}, "seed of the choice");
+  add_sampler_flags(c, f.sampler);
   c.integer("--chunk", "N", f.chunk, {1}, "prompt tokens a step");
 }
 
 GenerateOptions generate_options(const GenerateFlags& f) {
-  const SamplerOptions sampler{.temperature = static_cast<float>(f.temperature),
-                               .top_k = f.top_k,
-                               .top_p = static_cast<float>(f.top_p),
-                               .seed = f.seed};
-  check_options(sampler);
   return {.max_tokens = f.n,
-          .sampler = sampler,
+          .sampler = sampler_options(f.sampler),
           .chunk = f.chunk,
           .stop_at_end = true,
+          .stop_strings = f.sampler.stop,
+          .dry_breakers = GenerateOptions().dry_breakers,
+          .filter = nullptr,
           .on_token = {},
           .cancel = nullptr};
 }

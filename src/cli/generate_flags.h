@@ -2,15 +2,14 @@
 #pragma once
 
 #include "lamella/cli/command.h"
+#include "lamella/cli/sampler_flags.h"
 #include "lamella/lm/language_model.h"
 
 namespace lamella::cli {
 
 struct GenerateFlags {
   int64_t n = 128, chunk = 512;
-  double temperature = 0, top_p = 1;
-  int32_t top_k = 0;
-  uint64_t seed = 0;
+  SamplerFlags sampler;
 };
 
 void add_generate_flags(Command& command, GenerateFlags& flags);

@@ -3,6 +3,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/lm/language_model.h"
+#include "lamella/text/stop_strings.h"
 
 namespace lamella {
 namespace {
@@ -28,6 +29,51 @@ class CancelScope {
 
  private:
   Engine& engine_;
+};
+
+// The text of an answer as it may be shown: whole characters, and nothing of a stop string.
+class AnswerText {
+ public:
+  AnswerText(const Tokenizer& tokenizer, const std::vector<std::string>& stop_strings)
+      : stream_(tokenizer), stops_(stop_strings) {}
+
+  std::string push(int32_t token) { return stops_.push(stream_.push(token)); }
+  std::string finish() { return stops_.push(stream_.finish()) + stops_.finish(); }
+  bool stopped() const { return !stops_.found().empty(); }
+
+ private:
+  TokenStream stream_;
+  StopStrings stops_;
+};
+
+// Draws the tokens of one answer.
+class Drawer {
+ public:
+  Drawer(const GenerateOptions& options, const Tokenizer& tokenizer)
+      : sampler_(with_breakers(options, tokenizer)), filter_(options.filter) {}
+
+  // The token after those of `sequence`.
+  int32_t draw(std::span<const float> logits, const Sequence& sequence) {
+    const SamplePlace place{0, static_cast<uint64_t>(sequence.length())};
+    const int32_t token =
+        sampler_.sample({logits, place, sequence.history().tokens, filter_}, state_);
+    if (filter_) filter_->accept(token);
+    return token;
+  }
+
+ private:
+  static SamplerOptions with_breakers(const GenerateOptions& options, const Tokenizer& tokenizer) {
+    SamplerOptions o = options.sampler;
+    if (o.dry.multiplier > 0 && o.dry.breakers.empty())
+      for (int32_t id = 0; id < tokenizer.size(); ++id)
+        if (tokenizer.piece(id, true).find_first_of(options.dry_breakers) != std::string_view::npos)
+          o.dry.breakers.push_back(id);
+    return o;
+  }
+
+  Sampler sampler_;
+  SamplerState state_;
+  TokenFilter* filter_;
 };
 
 constexpr int64_t kBorder = 64;  // where prompts are cut
@@ -86,8 +132,8 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
   Engine& engine = model.engine();
   const CancelScope scope(engine, options.cancel);
   const Tokenizer& tokenizer = model.tokenizer();
-  TokenStream stream(tokenizer);
-  Sampler sampler(options.sampler);
+  AnswerText answer(tokenizer, options.stop_strings);
+  Drawer drawer(options, tokenizer);
   auto start = std::chrono::steady_clock::now();
   const auto call_start = start;
   g.prompt_tokens = static_cast<int64_t>(prompt.size());
@@ -107,14 +153,14 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
   start = std::chrono::steady_clock::now();
   g.stop = "length";
   while (static_cast<int64_t>(g.tokens.size()) < options.max_tokens) {
-    const int32_t token =
-        sampler.sample(row(logits, 0), {0, static_cast<uint64_t>(sequence.length())});
+    const int32_t token = drawer.draw(row(logits, 0), sequence);
     if (g.tokens.empty()) g.first_token_seconds = seconds_since(call_start);
     g.tokens.push_back(token);
     const bool ends = options.stop_at_end && tokenizer.ends_generation(token);
-    const std::string text = ends ? "" : stream.push(token);
+    const std::string text = ends ? "" : answer.push(token);
     g.text += text;
     if (ends) g.stop = "end";
+    if (answer.stopped()) g.stop = "stop string";
     const bool go_on = !options.on_token || options.on_token(token, text);
     if (!go_on || (options.cancel && options.cancel->load())) g.stop = "cancelled";
     if (g.stop != "length" || static_cast<int64_t>(g.tokens.size()) == options.max_tokens) break;
@@ -125,7 +171,9 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
     const StepItem item{&sequence, {&token, 1}, Rows::last};
     if (cancelled([&] { logits = engine.step({&item, 1}, Phase::decode); })) break;
   }
-  g.text += stream.finish();
+  const std::string rest = answer.finish();
+  g.text += rest;
+  if (!rest.empty() && options.on_token) options.on_token(-1, rest);
   g.decode_seconds = seconds_since(start);
   return g;
 }

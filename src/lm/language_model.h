@@ -63,10 +63,16 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads);
 
 struct GenerateOptions {
   int64_t max_tokens = 128;
-  SamplerOptions sampler;
-  int64_t chunk = 512;      // prompt tokens a step
-  bool stop_at_end = true;  // at a token that ends generation
-  // Called with each token and the text that it completes; false stops.
+  SamplerOptions sampler = {};
+  int64_t chunk = 512;                         // prompt tokens a step
+  bool stop_at_end = true;                     // at a token that ends generation
+  std::vector<std::string> stop_strings = {};  // the answer ends before the first of them
+  // DRY sees no repetition across tokens with one of these characters, unless the sampler's options
+  // name tokens.
+  std::string dry_breakers = "\n:\"*";
+  TokenFilter* filter = nullptr;  // told of each token; one sequence's own
+  // Called with each token and the text that it completes; false stops. What a stop string that
+  // does not come to its end holds back is told last, with -1.
   std::function<bool(int32_t token, const std::string& text)> on_token;
   const std::atomic<bool>* cancel = nullptr;
 };
@@ -74,7 +80,7 @@ struct GenerateOptions {
 struct Generation {
   std::vector<int32_t> tokens;
   std::string text;
-  std::string stop;  // "end", "length", "context", "cancelled"
+  std::string stop;  // "end", "length", "context", "cancelled", "stop string"
   int64_t prompt_tokens = 0;
   double prefill_seconds = 0, decode_seconds = 0;
   double first_token_seconds = 0;  // from the call to the first token
