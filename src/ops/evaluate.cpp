@@ -83,10 +83,9 @@ class Evaluator {
     CHECK_INTERNAL(n.op->eval, n.op->info.name, ": has neither eval nor expand");
     std::vector<const RefTensor*> inputs;
     for (ValueId id : n.inputs) inputs.push_back(id.absent() ? nullptr : &value(id));
-    EvalCx cx(graph_, n, std::move(inputs), binding_,
-              [this](const Graph& g, std::vector<RefTensor> args) {
-                return evaluate_body(g, std::move(args), binding_, cancel_);
-              });
+    EvalCx cx(n, std::move(inputs), binding_, [this](const Graph& g, std::vector<RefTensor> args) {
+      return evaluate_body(g, std::move(args), binding_, cancel_);
+    });
     n.op->eval(cx, n.attrs.data());
     return std::move(cx.outputs);
   }

@@ -39,10 +39,9 @@ class EvalCx {
  public:
   using Caller = std::function<std::vector<RefTensor>(const Graph&, std::vector<RefTensor>)>;
 
-  EvalCx(const Graph& graph, const Node& node, std::vector<const RefTensor*> inputs,
-         const DimBinding& binding, Caller caller)
+  EvalCx(const Node& node, std::vector<const RefTensor*> inputs, const DimBinding& binding,
+         Caller caller)
       : outputs(node.outputs.size()),
-        graph_(graph),
         node_(node),
         inputs_(std::move(inputs)),
         binding_(binding),
@@ -79,7 +78,6 @@ class EvalCx {
   std::vector<RefTensor> outputs;
 
  private:
-  const Graph& graph_;
   const Node& node_;
   std::vector<const RefTensor*> inputs_;
   const DimBinding& binding_;
