@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kStep = 1e-5, kTolerance = 1e-6;
 constexpr size_t kElements = 16;
-// Angles at positions beyond this turn so fast that differences drown in rounding.
-constexpr double kLargest = 1e3;
 
 struct Seeded {
   Graph graph;
@@ -119,10 +117,8 @@ Report check_grad(const std::string& op_pattern, uint64_t seed) {
       const Sample& sample = samples.list[i];
       const bool nonfinite =
           std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const In& in) {
-            return in.domain.nonfinite ||
-                   std::any_of(in.values.begin(), in.values.end(), [](double v) {
-                     return !std::isfinite(v) || std::abs(v) > kLargest;
-                   });
+            return in.domain.nonfinite || std::any_of(in.values.begin(), in.values.end(),
+                                                      [](double v) { return !std::isfinite(v); });
           });
       if (!sample.error.empty() || !sample.grad || nonfinite) continue;
       try {
