@@ -210,9 +210,10 @@ inline void sin_cos_turns(F quadrant, F r, F& sin, F& cos) {
   place_quadrant(quadrant, r * poly(r2, kSinPoly), poly(r2, kCosPoly), sin, cos);
 }
 
-// sin and cos of |x| <= kMaxAngle, <= 1.5 ulp: x = q pi/2 + r, where pi/2 = kHalfPiHi + kHalfPiLo
-// and kHalfPiHi has 33 bits, so that its product with q is exact. sin r = r + r^3 P(r^2),
-// cos r = 1 - r^2 / 2 + r^4 P(r^2).
+// sin and cos of |x| <= kMaxAngle, <= 1.5 ulp (r is one float): x = q pi/2 + r, where pi/2 =
+// kHalfPiHi + kHalfPiLo and kHalfPiHi has 33 bits, so that its product with q is exact. sin r = r +
+// r^3 P(r^2), cos r = 1 - r^2 / 2 + r^4 P(r^2), with what r^2 and the first difference lose carried
+// along.
 inline constexpr float kMaxAngle = 0x1p19f;
 inline constexpr double kHalfPiHi = 0x1.921fb544p+0, kHalfPiLo = 0x1.0b4611a626331p-34;
 inline constexpr float kSinRadians[] = {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f12p-13f,
@@ -223,9 +224,11 @@ inline void sin_cos(F x, F& sin, F& cos) {
   constexpr double kTwoOverPi = 0.63661977236758134308;
   F quadrant;
   const F r = reduce_half_pi(x, kTwoOverPi, kHalfPiHi, kHalfPiLo, quadrant);
-  const F r2 = r * r;
+  const F r2 = r * r, r2_lo = fma(r, r, -r2);
   const F s = fma(r * r2, poly(r2, kSinRadians), r);
-  const F c = fma(r2 * r2, poly(r2, kCosRadians), fma(r2, set1(-0.5f), set1(1.0f)));
+  const F half = r2 * set1(0.5f), near = set1(1.0f) - half;
+  const F lost = fma(r2_lo, set1(-0.5f), (set1(1.0f) - near) - half);
+  const F c = near + fma(r2 * r2, poly(r2, kCosRadians), lost);
   place_quadrant(quadrant, s, c, sin, cos);
   sin = select(equal(x, zero()), x, sin);
 }
