@@ -13,7 +13,7 @@
 namespace lamella::cli {
 
 #ifdef LAMELLA_LIBEDIT
-// libedit with the keys of Emacs and a history of this session.
+// libedit with the keys of Emacs and a history of what was entered so far.
 class LineReader::Editor {
  public:
   explicit Editor(const char* prompt)
