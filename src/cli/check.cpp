@@ -13,6 +13,7 @@ int finish_check(const check::Report& report, const CheckOutput& output) {
 void add_check(Command command) {
   add_kernel_checks(command);
   add_op_checks(command);
+  add_property_check(command);
   add_file_checks(command);
   command.examples("A check prints a line an entry, then its counts; exit code 1 when one failed.");
 }

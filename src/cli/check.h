@@ -21,6 +21,8 @@ int finish_op_check(const check::Report& report, const std::string& pattern,
 
 // samples, grad: the ops' own samples.
 void add_op_checks(Command& check);
+// properties: random graphs of the ops' samples.
+void add_property_check(Command& check);
 // parity, support: what a back end runs, and how well.
 void add_kernel_checks(Command& check);
 // quant, arch, tokenizer, greedy: against reference files.

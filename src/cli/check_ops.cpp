@@ -1,9 +1,15 @@
-// lamella check samples|grad: the ops against their own samples.
+// lamella check samples|grad|properties: the ops against their own samples, and graphs made of
+// them.
+#include <cstdio>
+
+#include "lamella/backends/cpu/cpu.h"
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
 #include "lamella/check/grad_check.h"
 #include "lamella/check/parity.h"
+#include "lamella/check/properties.h"
 #include "lamella/cli/check.h"
+#include "lamella/ir/print.h"
 
 namespace lamella::cli {
 namespace {
@@ -42,6 +48,32 @@ void add_op_checks(Command& check) {
   c.action([o = grad] {
     return finish_op_check(check::check_grad(o->op, static_cast<uint64_t>(o->seed)), o->op,
                            o->output);
+  });
+}
+
+void add_property_check(Command& check) {
+  struct PropertyFlags {
+    int64_t seed = 1, graph = -1, seconds = 10;
+    bool show = false;
+    CheckOutput output;
+  };
+  auto o = std::make_shared<PropertyFlags>();
+  Command c = check.command("properties", "what holds of any graph, on random ones");
+  c.integer("--seed", "N", o->seed, {0}, "seed of the graphs");
+  c.integer("--graph", "N", o->graph, {0}, "only this one");
+  c.integer("--seconds", "N", o->seconds, {1}, "how long");
+  c.flag("--show", o->show, "print the graphs");
+  c.flag("--json", o->output.json, "one JSON object");
+  c.flag("--all", o->output.all, "a line for what passed, too");
+  c.action([o] {
+    const auto cpu = make_cpu_backend({.threads = 1});
+    check::PropertyOptions options{.backend = cpu.get(),
+                                   .seed = static_cast<uint64_t>(o->seed),
+                                   .seconds = static_cast<double>(o->seconds)};
+    if (o->graph >= 0) options.first = o->graph, options.n_graphs = 1;
+    if (o->show)
+      options.show = [](const Graph& graph) { std::fputs(print(graph).c_str(), stdout); };
+    return finish_check(check::check_properties(options), o->output);
   });
 }
 

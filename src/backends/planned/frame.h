@@ -28,6 +28,17 @@ class FrameState final : public Frame {
   // Called by a step: allocates a dynamic output and binds the symbols of its type.
   const Operand& allocate(uint32_t step, size_t out, std::span<const int64_t> shape);
 
+  // For checks: where a buffer lies since the last run, in the arena of its segment.
+  struct Placed {
+    uint32_t segment = 0;
+    int64_t offset = 0, bytes = 0;
+  };
+  const Plan& plan() const { return *plan_; }
+  Placed placed(uint32_t buffer) const {
+    const BufferPlan& b = plan_->buffers[buffer];
+    return {b.segment, slots_[buffer].offset, bytes_[b.value]};
+  }
+
   // How often sizes were bound and buffers placed; a decode step adds nothing.
   uint64_t n_binds() const { return n_binds_; }
   uint64_t n_placements() const { return n_placements_; }
