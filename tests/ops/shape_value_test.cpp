@@ -58,6 +58,15 @@ TEST(ShapeValue, ArithmeticIsExact) {
   EXPECT_EQ(known((size - vector_of(g, {100})) / vector_of(g, {2})), -1);
 }
 
+TEST(ShapeValue, NothingBesideOneIsNothing) {
+  Graph g;
+  const Value none = vector_of(g, {}), one = vector_of(g, {3});
+  for (const Value& v : {none - one, one * none, none + g.constant(Tensor::scalar(kI64, 2))}) {
+    ASSERT_NE(g.known(v.id), nullptr);
+    EXPECT_TRUE(g.known(v.id)->empty());
+  }
+}
+
 TEST(ShapeValue, SlicesOfSymbolicAxes) {
   Graph g;
   const Dim n = g.symbol("n");

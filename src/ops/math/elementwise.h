@@ -108,8 +108,9 @@ void value_of_binary(ValueCx& cx, F f) {
   const ShapeValue *a = cx.known(0), *b = cx.known(1);
   if (!a || !b || cx.out_type(0).rank() > 1) return;
   if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return;
+  const size_t n = a->size() == 1 ? b->size() : a->size();  // none beside one is none
   ShapeValue y;
-  for (size_t i = 0; i < std::max(a->size(), b->size()); ++i)
+  for (size_t i = 0; i < n; ++i)
     y.push_back(f((*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]));
   cx.set(0, std::move(y));
 }
