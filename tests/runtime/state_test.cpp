@@ -185,6 +185,26 @@ TEST(State, AnEndlessLoopIsCancelled) {
   }
 }
 
+// Its result is its start, here the caller's own memory, which an update must not touch.
+TEST(State, ALoopOfNoStepsGivesACopyOfItsStart) {
+  Graph g;
+  Graph body = g.sub_graph("body");
+  body.input("iteration", Type(kI64, {}));
+  const Value carried = body.input("x", Type(kF32, {4}));
+  body.output("goes_on", body.scalar(kBool, 1));
+  body.output("x", carried * 0.5);
+  body.output("before", carried);  // stacked: how often, and so its size, is not known before
+  const Value x = g.input("x", Type(kF32, {4})), trips = g.input("trips", Type(kI64, {}));
+  const Loop::Attrs attrs{std::make_shared<Graph>(std::move(body)), 1};
+  const Value last = loop({trips, Value{}, x}, attrs)[0], two = g.input("two", Type(kF32, {2}));
+  g.output("y", slice_update(last, two, g.sizes({1}), g.sizes({3})) * 1.0);
+  const TensorMap inputs{
+      {"x", counting({4}, 1)}, {"trips", Tensor::scalar(kI64, 0)}, {"two", counting({2}, 8)}};
+  const auto cpu = make_cpu_backend({.threads = 1});
+  EXPECT_EQ(compile(g, *cpu)->run(inputs).at("y").to_doubles(), (std::vector<double>{1, 8, 9, 4}));
+  EXPECT_EQ(inputs.at("x").to_doubles(), (std::vector<double>{1, 2, 3, 4}));
+}
+
 TEST(State, AnEndlessLoopOfConstantsIsNotFolded) {
   const auto cpu = make_cpu_backend({.threads = 1});
   EXPECT_EQ(compile(endless(true), *cpu)->graph().outputs().size(), 1u);

@@ -180,11 +180,17 @@ void FrameState::run_control_step(uint32_t s) {
     for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));
   for (const auto& frame : frames) frame->cancel_with(cancel_);
   const Node& node = plan_->graph.nodes()[step.node];
-  const std::vector<Tensor> outputs = run_control(node, std::move(inputs), frames, binding_);
+  // A loop of no steps gives what it was given, memory that others write to when it is read no
+  // more.
+  const auto is_given = [&](const Tensor& t) {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Tensor& input) { return t.storage() == input.storage(); });
+  };
+  const std::vector<Tensor> outputs = run_control(node, inputs, frames, binding_);
   for (size_t o = 0; o < outputs.size(); ++o) {
     const uint32_t v = step.operands[n_inputs(step) + o];
     if (plan_->values[v].home == Home::dynamic) {
-      adopt(s, o, outputs[o]);
+      adopt(s, o, is_given(outputs[o]) ? outputs[o].clone() : outputs[o]);
       continue;
     }
     CHECK_USER(outputs[o].shape() == shape_of(v), plan_->graph.describe(step.node),
