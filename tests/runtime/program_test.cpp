@@ -2,6 +2,7 @@
 // data-dependent sizes, threads.
 #include "lamella/runtime/program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,6 +16,7 @@
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/math/exp.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/shape/iota.h"
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/split.h"
 #include "lamella/ops/shape/transpose.h"
@@ -55,6 +57,19 @@ RefResult reference_of(const Graph& g, const TensorMap& inputs, const Weights& w
   for (const std::string& name : weights.names())
     given[name] = RefTensor::from(*weights.find(name));
   return evaluate_graph(g, given);
+}
+
+TEST(Program, ASizeThatNothingBindsIsRefused) {
+  Graph g;
+  g.input("x", Type(kF32, {g.symbol("m")}));
+  g.output("y", iota_of(g, g.symbol("n")));
+  const auto cpu = make_cpu_backend({.threads = 1});
+  try {
+    compile(g, *cpu);
+    FAIL() << "compiled";
+  } catch (const UserError& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("symbol 'n', which no input"));
+  }
 }
 
 TEST(Program, OneProgramServesEverySize) {

@@ -268,7 +268,7 @@ class Builder {
       step.kind = StepKind::reference;
       step.meaning = std::make_shared<const Graph>(alone(n));
     }
-    const bool dynamic = binds_symbols(n);
+    const bool dynamic = binds_symbols(i, n);
     step.binds = dynamic;
     for (uint32_t o = 0; o < n.outputs.size(); ++o) {
       uint32_t v = kNone;
@@ -362,12 +362,18 @@ class Builder {
           for (Dim d : t.shape) collect_symbols(d, bound_);
   }
 
-  bool binds_symbols(const Node& n) {
-    std::set<uint32_t> used;
+  // Whether sizes of the node's outputs become known when it has run.
+  bool binds_symbols(uint32_t i, const Node& n) {
+    std::set<uint32_t> used, fresh;
     for (const Type& t : n.outputs)
       for (Dim d : t.shape) collect_symbols(d, used);
+    for (Dim d : n.fresh) collect_symbols(d, fresh);
     const size_t before = bound_.size();
-    bound_.insert(used.begin(), used.end());
+    for (uint32_t symbol : used)
+      if (bound_.insert(symbol).second)
+        CHECK_USER(fresh.count(symbol), g_.describe(i), ": a size depends on the symbol '",
+                   g_.dims()->symbols()[symbol]->name,
+                   "', which no input, parameter or state binds");
     return bound_.size() > before;
   }
 
