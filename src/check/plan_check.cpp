@@ -118,6 +118,20 @@ class OneByOne {
     return shape;
   }
 
+  // An input without elements whose shape binds what is bound: attributes may hold sizes, too.
+  Tensor sizes_so_far(Graph& alone) const {
+    Type type(kBool, Shape{0});
+    std::vector<int64_t> shape{0};
+    const std::vector<const DimExpr*> symbols = g_.dims()->symbols();
+    for (size_t s = 0; s < binding_.size(); ++s) {
+      if (!binding_[s]) continue;
+      type.shape.dims.push_back(Dim(*symbols[s]));
+      shape.push_back(*binding_[s]);
+    }
+    alone.input("sizes", type);
+    return Tensor(kBool, shape);
+  }
+
   void run_node(uint32_t i, const Node& n) {
     Graph alone("alone", g_.dims());
     std::vector<Value> inputs;
@@ -137,6 +151,7 @@ class OneByOne {
       inputs.push_back(alone.input(str("x", given.size()), Type(tensor.dtype(), std::move(shape))));
       given.push_back(tensor);
     }
+    given.push_back(sizes_so_far(alone));
     const Values out = alone.add(*n.op, inputs, n.attrs, n.n_saved > 0);
     for (size_t o = 0; o < out.size(); ++o) alone.output(str("y", o), out[o]);
     std::vector<Tensor> outputs(out.size());

@@ -94,8 +94,13 @@ class Drawer {
       const std::vector<Value> outputs = g_.add(*source.op, inputs, source.sample.attrs);
       // The reference rounds here, and a rule leaves it out: right, but other values.
       if (source.op == &op<Cast> && outputs[0].dtype() == inputs[0].dtype()) return;
+      const bool is_constant = std::all_of(inputs.begin(), inputs.end(), [&](const Value& v) {
+        return v.absent() || g_.node(v.id).is(op<Constant>);
+      });
+      // Folding rounds floats to their type, which the reference does not do.
+      if (is_constant && !inputs.empty() && outputs[0].dtype().is_float()) return;
       for (size_t i : reused) made_[i].is_read = true;
-      for (const Value& v : outputs) keep(v);
+      for (const Value& v : outputs) keep(v, is_constant);
       ++n_made_;
     } catch (const UserError&) {
       // Values that do not fit together after all; the next case may.
@@ -143,7 +148,8 @@ class Drawer {
     return Type(tensor.dtype(), std::move(shape));
   }
 
-  void keep(const Value& v) {
+  // What is constant is an output only.
+  void keep(const Value& v, bool is_constant) {
     if (v.absent() || !v.type().is_tensor()) return;
     Made made{v, {}, false};
     try {
@@ -152,6 +158,7 @@ class Drawer {
     } catch (const UserError&) {
       made.shape = {-1};  // known when it has run: an output only
     }
+    if (is_constant) made.shape = {-1};
     made_.push_back(std::move(made));
   }
 
