@@ -37,6 +37,7 @@ quant::BlockPtr planes_of(const planned::Operand& x) {
   const quant::Format& f = *x.dtype.info().format;
   const int64_t k = x.size(-1), n_rows = k == 0 ? 0 : x.numel() / k;
   quant::BlockPtr planes{};
+  if (!x.data) return planes;  // a row asked for its scratch memory: there are only sizes yet
   for (int p = 0; p < f.n_planes; ++p)
     planes[static_cast<size_t>(p)] = x.as<const uint8_t>() + quant::plane_offset(f, p, n_rows, k);
   return planes;
