@@ -74,6 +74,7 @@ struct Matmul {
     std::vector<int64_t> shape = y.shape;
     if (is_vector) shape.insert(shape.end() - 1, 1);
     const int64_t m = shape[shape.size() - 2], n = shape.back(), k = x.shape.back();
+    if (k == 0) return;  // sums of nothing: the zeros that y holds
     const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
     const std::vector<int64_t> xb(x.shape.begin(), x.shape.end() - 2),
         wb(w.shape.begin(), w.shape.end() - 2);
