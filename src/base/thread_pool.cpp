@@ -42,7 +42,7 @@ constexpr uint64_t ticket_of(uint32_t region, uint32_t left) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads) {
+ThreadPool::ThreadPool(int n_threads) : runs_(static_cast<size_t>(std::max(n_threads, 1))) {
   const int n_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   // With more threads than cores a spinning thread keeps a working one from its core.
   spin_limit_ = n_threads > n_cores ? 0 : kSpins;
@@ -61,6 +61,31 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::run(int64_t n_tasks, FunctionRef<void(int64_t, int)> fn) {
   if (n_tasks <= 0) return;
   const std::lock_guard lock(caller_);
+  run_locked(n_tasks, fn);
+}
+
+void ThreadPool::run_contiguous(int64_t n_tasks, FunctionRef<void(int64_t, int)> fn) {
+  if (n_tasks <= 0) return;
+  const std::lock_guard lock(caller_);
+  const int64_t n_runs = std::min<int64_t>(size(), n_tasks);
+  if (n_runs == 1) return run_locked(n_tasks, fn);
+  for (int64_t r = 0; r < n_runs; ++r) {
+    runs_[r].next.store(n_tasks * r / n_runs, std::memory_order_relaxed);
+    runs_[r].end = n_tasks * (r + 1) / n_runs;
+  }
+  run_locked(n_runs, [&](int64_t first, int worker) {
+    for (int64_t i = 0; i < n_runs; ++i) {
+      Run& run = runs_[(first + i) % n_runs];
+      while (true) {
+        const int64_t task = run.next.fetch_add(1, std::memory_order_relaxed);
+        if (task >= run.end) break;
+        fn(task, worker);
+      }
+    }
+  });
+}
+
+void ThreadPool::run_locked(int64_t n_tasks, const Task& fn) {
   if (threads_.empty() || n_tasks == 1) {
     for (int64_t task = 0; task < n_tasks; ++task) fn(task, 0);
     return;

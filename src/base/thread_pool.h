@@ -30,7 +30,11 @@ class ThreadPool {
   // not call `run` of the same pool. Calls from several threads take turns.
   void run(int64_t n_tasks, FunctionRef<void(int64_t task, int worker)> fn);
 
-  // The same over ranges [begin, end) that cover [0, n_items), each a multiple of `grain` long
+  // The same, but each worker has a run of neighbouring tasks of its own, which it takes in order;
+  // then it takes what is left of the others'. For tasks that read memory one after another.
+  void run_contiguous(int64_t n_tasks, FunctionRef<void(int64_t task, int worker)> fn);
+
+  // The same as `run` over ranges [begin, end) that cover [0, n_items), each a multiple of `grain` long
   // (but the last): as even as that allows, about four a thread.
   void run_ranges(int64_t n_items, int64_t grain,
                   FunctionRef<void(int64_t begin, int64_t end, int worker)> fn);
@@ -38,13 +42,21 @@ class ThreadPool {
  private:
   using Task = FunctionRef<void(int64_t, int)>;
 
+  void run_locked(int64_t n_tasks, const Task& fn);
   void run_shared(uint32_t n_tasks, int64_t first_task, const Task& fn);
   void work(int worker);
   // Takes and runs tasks of the region `region` until none is left; returns how many.
   uint32_t take_tasks(uint32_t region, int worker);
   bool wait_for_region(uint32_t seen);
 
+  // What is left of one worker's run of tasks.
+  struct alignas(64) Run {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
   std::vector<std::thread> threads_;
+  std::vector<Run> runs_;  // one a worker
   std::mutex caller_;  // one region at a time
   int spin_limit_;
 

@@ -25,6 +25,28 @@ TEST(ThreadPool, RunsEachTaskOnce) {
   }
 }
 
+TEST(ThreadPool, ContiguousRunsTakeEachTaskOnce) {
+  for (int n_threads : {1, 2, 5}) {
+    ThreadPool pool(n_threads);
+    for (int n_tasks : {0, 1, 2, 3, 17, 1000}) {
+      std::vector<std::atomic<int>> calls(n_tasks);
+      pool.run_contiguous(n_tasks, [&](int64_t task, int) { calls[task]++; });
+      for (auto& c : calls) ASSERT_EQ(c, 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ContiguousRunsAreHelpedWith) {
+  // The first task of one worker waits for all others, those behind it included.
+  ThreadPool pool(2);
+  std::atomic<int> n_done{0};
+  pool.run_contiguous(64, [&](int64_t task, int) {
+    while (task == 32 && n_done < 63) std::this_thread::yield();
+    n_done++;
+  });
+  EXPECT_EQ(n_done, 64);
+}
+
 TEST(ThreadPool, ManySmallRegionsSeeEachOthersWrites) {
   for (int n_threads : {2, 5}) {
     ThreadPool pool(n_threads);
