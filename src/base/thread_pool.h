@@ -34,8 +34,8 @@ class ThreadPool {
   // then it takes what is left of the others'. For tasks that read memory one after another.
   void run_contiguous(int64_t n_tasks, FunctionRef<void(int64_t task, int worker)> fn);
 
-  // The same as `run` over ranges [begin, end) that cover [0, n_items), each a multiple of `grain` long
-  // (but the last): as even as that allows, about four a thread.
+  // The same as `run` over ranges [begin, end) that cover [0, n_items), each a multiple of `grain`
+  // long (but the last): as even as that allows, about four a thread.
   void run_ranges(int64_t n_items, int64_t grain,
                   FunctionRef<void(int64_t begin, int64_t end, int worker)> fn);
 
@@ -57,7 +57,7 @@ class ThreadPool {
 
   std::vector<std::thread> threads_;
   std::vector<Run> runs_;  // one a worker
-  std::mutex caller_;  // one region at a time
+  std::mutex caller_;      // one region at a time
   int spin_limit_;
 
   // Region number in the upper half, tasks not yet taken in the lower: taking one is a

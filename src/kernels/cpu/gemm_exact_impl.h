@@ -144,6 +144,7 @@ template <class U, class Read, int kRows>
   using F = typename U::F;
   const int64_t x_stride = a.x->n_spans * kSpan;
   alignas(64) float decoded[kSpan];
+  const int64_t span_bytes = x_stride == 0 ? 0 : a.w->row_bytes[0] / a.x->n_spans;
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][4];
     each<kRows>([&](auto r) LAMELLA_INLINE {
@@ -153,6 +154,7 @@ template <class U, class Read, int kRows>
     const float* x = a.x->values + first * x_stride;
     for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
       const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
+      prefetch_ahead<U>(w + span * span_bytes, span_bytes);
       if (!std::is_same_v<Read, Decoded> && n == kSpan) {
         add_span_exact<U, Read, kRows>(w + span * kSpan * Read::kBytes, x, x_stride, sum);
         continue;

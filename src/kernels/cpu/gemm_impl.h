@@ -153,6 +153,7 @@ template <class U, class Unpack>
 void bulk_encoded(const BulkArgs& a) {
   static_assert(kPanelRows % U::kTileRows == 0);
   Panel<U> panel;
+  const Unpack unpack(*a.w);
   const auto multiply =
       a.x->n_scales > 1 ? multiply_panel<U, Unpack, true> : multiply_panel<U, Unpack, false>;
   const int n_rows = static_cast<int>(round_up(a.n_rows, U::kTileRows));
@@ -162,8 +163,8 @@ void bulk_encoded(const BulkArgs& a) {
   clear_panel<U>(a.c, n_rows * a.ldc);
   for (int64_t span = 0; span < a.x->n_spans; ++span) {
     for (int row = 0; row < a.n_rows; ++row) {
-      Unpack::to_panel(*a.w, a.row + row, span, panel.codes[row], panel.scales[row],
-                       panel.mins[row]);
+      unpack.to_panel(*a.w, a.row + row, span, panel.codes[row], panel.scales[row],
+                      panel.mins[row]);
     }
     multiply(a, panel, span);
   }

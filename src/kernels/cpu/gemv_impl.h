@@ -46,18 +46,20 @@ template <class U, class Unpack, int kRows>
 [[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
   const DecodeX& x = *a.x;
+  const Unpack unpack(*a.w);
   typename Unpack::Span w, next;
-  if (x.n_spans > 0) Unpack::to_registers(*a.w, a.row, 0, next);
+  if (x.n_spans > 0) unpack.to_registers(*a.w, a.row, 0, next);
   for (int64_t row = 0; row < a.n_rows; ++row) {
     F sum[kRows][2];
     each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][0] = sum[r][1] = U::zero(); });
     for (int64_t span = 0; span < x.n_spans; ++span) {
       w = next;
       const bool last = span + 1 == x.n_spans;
+      unpack.prefetch(*a.w, a.row + row, span);
       if (!last) {
-        Unpack::to_registers(*a.w, a.row + row, span + 1, next);
+        unpack.to_registers(*a.w, a.row + row, span + 1, next);
       } else if (row + 1 < a.n_rows) {
-        Unpack::to_registers(*a.w, a.row + row + 1, 0, next);
+        unpack.to_registers(*a.w, a.row + row + 1, 0, next);
       }
       each<kRows>([&](auto r) LAMELLA_INLINE {
         add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
@@ -92,7 +94,7 @@ enum class CodeRange { plain, raised, is_signed };
 // Any format, by Format::unpack.
 template <class U, bool kHasMins, CodeRange kCodes>
 struct GenericUnpack {
-  static constexpr bool kMins = kHasMins, kPairs = false;
+  static constexpr bool kMins = kHasMins, kPairs = false, kQuads = false;
   static constexpr bool kSigned = kCodes == CodeRange::is_signed;
   static constexpr bool kStarts = kCodes == CodeRange::raised;
   static constexpr int kChain = 1;
@@ -103,6 +105,15 @@ struct GenericUnpack {
     typename U::Parts scales, mins;
   };
 
+  explicit GenericUnpack(const WeightView&) {}
+
+  static void prefetch(const WeightView& w, int64_t row, int64_t span) {
+    const int n_blocks = kSpan / w.format->block;
+    for (int p = 0; p < w.format->n_planes; ++p) {
+      const int64_t bytes = n_blocks * w.format->planes[p].block_bytes;
+      prefetch_ahead<U>(w.planes[p] + row * w.row_bytes[p] + span * bytes, bytes);
+    }
+  }
   static void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* codes,
                        float* scales, float* mins) {
     unpack_generic<U>(w, row, span, kStarts ? -w.format->min_code : 0, codes, scales, mins);
@@ -125,6 +136,7 @@ MatmulKernel kernel_of(int offset) {
   kernel.wish.offset = offset;
   kernel.wish.chain = Unpack::kChain;
   kernel.wish.pairs = Unpack::kPairs;
+  kernel.wish.quads = Unpack::kQuads;
   kernel.wish.vector = U::kBytes;
   for (int p = 0; p < kSpanParts; ++p) {
     kernel.wish.order[p] = static_cast<uint8_t>(Unpack::kOrder[p]);

@@ -71,10 +71,10 @@ List detect() {
   if (!has_bits(state, {1, 2}) || !has_bits(extended.ebx, {kBmi1, kAvx2, kBmi2})) return list;
   list.add(Isa::avx2);
   constexpr int kAvx512f = 16, kAvx512dq = 17, kAvx512bw = 30, kAvx512vl = 31;
-  constexpr int kVbmi = 1, kVnni = 11;
+  constexpr int kVbmi = 1, kGfni = 8, kVnni = 11;
   if (!has_bits(state, {5, 6, 7}) ||
       !has_bits(extended.ebx, {kAvx512f, kAvx512dq, kAvx512bw, kAvx512vl}) ||
-      !has_bits(extended.ecx, {kVbmi, kVnni})) {
+      !has_bits(extended.ecx, {kVbmi, kGfni, kVnni})) {
     return list;
   }
   list.add(Isa::avx512);

@@ -94,7 +94,7 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   wish = wish_of(operand.kernel, w.format, x);
   if (call.phase == Phase::bulk) {
     wish.chain = wish.vector = 0;
-    wish.pairs = false;
+    wish.pairs = wish.quads = false;
     wish.order = {};
   } else {
     wish.fold = 0;
@@ -281,8 +281,12 @@ void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
       round.n_tile_ranges = ceil_div(n_tiles, round.tiles_per_task);
     }
     prepare(round, pool);
-    pool.run(plan.n_tasks * round.n_tile_ranges,
-             [&](int64_t task, int worker) { run_task(round, task, worker); });
+    const auto task = [&](int64_t task, int worker) { run_task(round, task, worker); };
+    if (call.phase == Phase::bulk) {
+      pool.run(plan.n_tasks * round.n_tile_ranges, task);
+    } else {
+      pool.run_contiguous(plan.n_tasks, task);
+    }
   }
 }
 

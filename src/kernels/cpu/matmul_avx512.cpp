@@ -3,6 +3,7 @@
 #include "lamella/kernels/cpu/gemv_impl.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
 #include "lamella/kernels/cpu/unpack_blocks_avx512.h"
+#include "lamella/kernels/cpu/unpack_books_avx512.h"
 #include "lamella/kernels/cpu/unpack_supers_avx512.h"
 
 namespace lamella::cpu {
@@ -17,15 +18,18 @@ struct Row {
   std::string_view format;
   MatmulKernel (*kernel)();
 };
-constexpr Row kRows[] = {{IQ4_NL::kName, fast_kernel<IQ4_NL>}, {IQ4_XS::kName, fast_kernel<IQ4_XS>},
-                         {MXFP4::kName, fast_kernel<MXFP4>},   {NVFP4::kName, fast_kernel<NVFP4>},
-                         {Q1_0::kName, fast_kernel<Q1_0>},     {Q2_0::kName, fast_kernel<Q2_0>},
-                         {Q2_K::kName, fast_kernel<Q2_K>},     {Q3_K::kName, fast_kernel<Q3_K>},
-                         {Q4_0::kName, fast_kernel<Q4_0>},     {Q4_1::kName, fast_kernel<Q4_1>},
-                         {Q4_K::kName, fast_kernel<Q4_K>},     {Q5_0::kName, fast_kernel<Q5_0>},
-                         {Q5_1::kName, fast_kernel<Q5_1>},     {Q5_K::kName, fast_kernel<Q5_K>},
-                         {Q6_K::kName, fast_kernel<Q6_K>},     {Q8_0::kName, fast_kernel<Q8_0>},
-                         {TQ2_0::kName, fast_kernel<TQ2_0>}};
+constexpr Row kRows[] = {
+    {IQ2_S::kName, fast_kernel<IQ2_S>},     {IQ2_XS::kName, fast_kernel<IQ2_XS>},
+    {IQ2_XXS::kName, fast_kernel<IQ2_XXS>}, {IQ3_S::kName, fast_kernel<IQ3_S>},
+    {IQ3_XXS::kName, fast_kernel<IQ3_XXS>}, {IQ4_NL::kName, fast_kernel<IQ4_NL>},
+    {IQ4_XS::kName, fast_kernel<IQ4_XS>},   {MXFP4::kName, fast_kernel<MXFP4>},
+    {NVFP4::kName, fast_kernel<NVFP4>},     {Q1_0::kName, fast_kernel<Q1_0>},
+    {Q2_0::kName, fast_kernel<Q2_0>},       {Q2_K::kName, fast_kernel<Q2_K>},
+    {Q3_K::kName, fast_kernel<Q3_K>},       {Q4_0::kName, fast_kernel<Q4_0>},
+    {Q4_1::kName, fast_kernel<Q4_1>},       {Q4_K::kName, fast_kernel<Q4_K>},
+    {Q5_0::kName, fast_kernel<Q5_0>},       {Q5_1::kName, fast_kernel<Q5_1>},
+    {Q5_K::kName, fast_kernel<Q5_K>},       {Q6_K::kName, fast_kernel<Q6_K>},
+    {Q8_0::kName, fast_kernel<Q8_0>},       {TQ2_0::kName, fast_kernel<TQ2_0>}};
 
 MatmulKernel encoded(const quant::Format& w) {
   for (const Row& row : kRows) {

@@ -19,6 +19,10 @@ inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bul
 inline constexpr int kChunkRows = 512;  // rows of x prepared at a time (bulk)
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
 
+// Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
+// prefetch ends with each page of 4 KiB; less than two pages ahead gains nothing.
+inline constexpr int64_t kAhead = 16384;
+
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
@@ -39,6 +43,7 @@ struct XWish {
   int fold = 0;        // elements whose integer sum gets one scale (bulk)
   bool sums = false;   // the weights have minimums
   int chain = 1;       // code vectors summed before they are scaled (decode)
+  bool quads = false;  // codes 4 b + t of the span at byte b of its quarter t (decode)
   bool pairs = false;  // scales and sums side by side, for groups of 32 (decode)
   int vector = 0;      // bytes of codes in a vector (decode)
   std::array<uint8_t, kSpanParts> order{};  // part of the span at each position (decode)

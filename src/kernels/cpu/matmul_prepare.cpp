@@ -147,8 +147,14 @@ void decode_starts(const XWish& wish, const int8_t* codes, int32_t* starts) {
 void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const DecodeX& view,
                          int64_t at) {
   int8_t* codes = view.codes + at * kSpan;
-  for (int p = 0; p < kSpanParts; ++p) {
-    std::memcpy(codes + p * 16, span.codes + wish.order[p] * 16, 16);
+  if (wish.quads) {
+    for (int b = 0; b < kSpan / 4; ++b) {
+      for (int t = 0; t < 4; ++t) codes[t * (kSpan / 4) + b] = span.codes[4 * b + t];
+    }
+  } else {
+    for (int p = 0; p < kSpanParts; ++p) {
+      std::memcpy(codes + p * 16, span.codes + wish.order[p] * 16, 16);
+    }
   }
   if (wish.offset) {
     decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));

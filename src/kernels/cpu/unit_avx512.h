@@ -66,6 +66,7 @@ struct Avx512 {
   }
   template <class Unpack, int i>
   static F pick(Parts scales) {
+    if constexpr (Unpack::kQuads) return scales;  // lane p holds part p
     // Lanes 4 p to 4 p + 3 belong to position p of the order.
     constexpr auto part = [](int p) {
       return Unpack::kOrder[i * Unpack::kChain * 4 + p] / (Unpack::kPairs ? 2 : 1);

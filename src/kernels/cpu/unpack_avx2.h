@@ -148,12 +148,15 @@ struct Q6_K : Plain {
 template <class Format>
 struct FastUnpack : Format {
   static constexpr bool kStarts = Format::kOffset != 0;
+  static constexpr bool kQuads = false;
   static constexpr int kChain = 1;
   static constexpr int kOrder[kSpanParts] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   struct Span {
     __m256i codes[8];
     Scales scales, mins;
   };
+
+  explicit FastUnpack(const WeightView&) {}
 
   static LAMELLA_INLINE inline void unpack_span(const WeightView& w, int64_t row, int64_t span,
                                                 Codes& codes, Scales& scales) {
@@ -168,6 +171,10 @@ struct FastUnpack : Format {
     } else {
       Format::unpack(at, codes, scales);
     }
+  }
+  static LAMELLA_INLINE inline void prefetch(const WeightView& w, int64_t row, int64_t span) {
+    constexpr int kBytes = kSpan / Format::kBlock * Format::kBlockBytes;
+    prefetch_ahead<Avx2>(w.planes[0] + row * w.row_bytes[0] + span * kBytes, kBytes);
   }
   static LAMELLA_INLINE inline void to_registers(const WeightView& w, int64_t row, int64_t span,
                                                  Span& out) {

@@ -114,6 +114,7 @@ struct Usual {
   // Scales come as (eight scales, eight minimums), one for 32 weights; or sixteen and sixteen.
   static constexpr bool kPairs = true;
   static constexpr bool kPlusMins = false;  // minimums are added
+  static constexpr bool kQuads = false;     // vector t holds weights t of all runs of four
 };
 
 // The orders that the parts of 16 come in.
@@ -168,28 +169,34 @@ struct FastUnpack : Format {
     __m512 scales, mins;
   };
 
-  static LAMELLA_INLINE inline void unpack_span(const WeightView& w, int64_t row, int64_t span,
-                                                Codes& codes, __m512& scales, __m512& mins) {
+  explicit FastUnpack(const WeightView&) {}
+
+  LAMELLA_INLINE inline void unpack_span(const WeightView& w, int64_t row, int64_t span,
+                                         Codes& codes, __m512& scales, __m512& mins) const {
     constexpr int kPerSpan = kSpan / Format::kBlock;
     constexpr int kBytes = kPerSpan * Format::kBlockBytes;
     const uint8_t* at = w.planes[0] + row * w.row_bytes[0] + span * kBytes;
     if (kPerSpan > 1 && (span + 1) * kPerSpan > w.n_blocks) [[unlikely]] {
       const int64_t left = w.n_blocks - span * kPerSpan;
       if constexpr (kPerSpan > 1) {
-        Format::unpack(Partial{at, left * Format::kBlockBytes}, codes, scales, mins);
+        this->unpack(Partial{at, left * Format::kBlockBytes}, codes, scales, mins);
       }
     } else {
-      Format::unpack(Whole{at}, codes, scales, mins);
+      this->unpack(Whole{at}, codes, scales, mins);
     }
   }
-  static LAMELLA_INLINE inline void to_registers(const WeightView& w, int64_t row, int64_t span,
-                                                 Span& out) {
+  static LAMELLA_INLINE inline void prefetch(const WeightView& w, int64_t row, int64_t span) {
+    constexpr int kBytes = kSpan / Format::kBlock * Format::kBlockBytes;
+    prefetch_ahead<Avx512>(w.planes[0] + row * w.row_bytes[0] + span * kBytes, kBytes);
+  }
+  LAMELLA_INLINE inline void to_registers(const WeightView& w, int64_t row, int64_t span,
+                                          Span& out) const {
     Codes codes;
     unpack_span(w, row, span, codes, out.scales, out.mins);
     for (int i = 0; i < 4; ++i) out.codes[i] = codes.v[i];
   }
-  static void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* out, float* scales,
-                       float* mins) {
+  void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* out, float* scales,
+                float* mins) const {
     Codes codes;
     __m512 packed, parts_mins;
     unpack_span(w, row, span, codes, packed, parts_mins);

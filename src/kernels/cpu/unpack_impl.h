@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
 
 namespace lamella::cpu {
@@ -18,6 +19,12 @@ struct RowSpan {
   alignas(64) float scales[kSpanParts];
   alignas(64) float mins[kSpanParts];
 };
+
+// Asks for what lies kAhead behind `n` bytes that are read now.
+template <class U>
+LAMELLA_INLINE inline void prefetch_ahead(const uint8_t* at, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(at + kAhead + i, 0, 2);
+}
 
 template <class U>
 quant::BlockPtr block_at(const WeightView& w, int64_t row, int64_t block) {
