@@ -16,6 +16,7 @@ std::span<const Op* const> quant_ops();
 std::span<const Op* const> random_ops();
 std::span<const Op* const> control_ops();
 std::span<const Op* const> linalg_ops();
+std::span<const Op* const> spatial_ops();
 std::span<const Op* const> nn_ops();
 std::span<const Op* const> attention_ops();
 

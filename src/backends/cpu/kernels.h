@@ -20,5 +20,6 @@ std::span<const planned::Row> dynamic_rows();
 std::span<const planned::Row> reduce_rows();
 std::span<const planned::Row> move_rows();
 std::span<const planned::Row> random_rows();
+std::span<const planned::Row> spatial_rows();
 
 }  // namespace lamella::cpu
