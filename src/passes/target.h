@@ -27,7 +27,8 @@ struct Target {
   NodeQuery claims;
   // Some row runs nodes of this op (under conditions): worth fusing into it.
   std::function<bool(const Op&)> has_row;
-  // The encoding in which the row of this node wants its activation (input 0); none: as it is.
+  // The encoding in which the row of this node wants its activation (input 0); none: as it is;
+  // bf16: the row rounds both operands (compute: bf16).
   std::function<DType(const Graph&, uint32_t node)> activation_encoding;
   // The row of this node reads input i through any strides.
   std::function<bool(const Graph&, uint32_t node, size_t input)> takes_strides;

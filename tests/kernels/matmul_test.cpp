@@ -134,7 +134,7 @@ struct Job {
 // y of each job, [m][n].
 std::vector<std::vector<float>> multiply(const Matrix& x, int64_t first, int64_t m,
                                          std::vector<Job> jobs, Phase phase, Isa isa,
-                                         ThreadPool& pool) {
+                                         ThreadPool& pool, bool bf16 = false) {
   std::vector<std::vector<float>> results;
   std::vector<MatmulJob> list;
   for (Job& job : jobs) {
@@ -145,8 +145,13 @@ std::vector<std::vector<float>> multiply(const Matrix& x, int64_t first, int64_t
     job.more.y_stride = job.w->rows;
     list.push_back(job.more);
   }
-  const MatmulCall call{
-      .isa = isa, .phase = phase, .m = m, .k = x.cols, .x = x.activations(first), .jobs = list};
+  const MatmulCall call{.isa = isa,
+                        .phase = phase,
+                        .m = m,
+                        .k = x.cols,
+                        .bf16 = bf16,
+                        .x = x.activations(first),
+                        .jobs = list};
   std::vector<std::byte> workspace(matmul_workspace(call, pool.size()) + 64);
   auto* aligned = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
   std::memset(workspace.data(), 0xff, workspace.size());  // NaN
@@ -309,6 +314,36 @@ TEST(Matmul, JobsShareOnePreparationAndFinishTheirRows) {
           ASSERT_NEAR(y[1][i], want, 1e-6 * (std::fabs(z * up) + std::fabs(want)))
               << int(activation) << " z " << z;
         }
+      }
+    }
+  }
+}
+
+// What products of bf16 see of a matrix.
+Matrix rounded(Matrix m) {
+  for (float& v : m.values) v = static_cast<float>(bf16::from(v));
+  for (size_t i = 0; i < m.values.size(); ++i) m.magnitudes[i] = std::fabs(m.values[i]);
+  return m;
+}
+
+TEST(Matmul, RoundsToBf16WhereThereIsAUnit) {
+  ThreadPool one(1), two(2);
+  std::vector<Encodings> encodings;
+  for (const Format& w : quant::formats()) encodings.push_back({&w, nullptr});
+  for (Elem w : {Elem::f32, Elem::f16, Elem::bf16}) encodings.push_back({nullptr, nullptr, w});
+  for (Isa isa : usable_isas()) {
+    if (!has_bf16_unit(isa)) continue;
+    for (const Encodings& e : encodings) {
+      for (const auto [m, n, k] :
+           {std::array{1, 5, 256}, {3, 7, 570}, {40, 50, 64}, {65, 49, 31}, {257, 20, 300}}) {
+        const Matrix x = random_matrix(nullptr, Elem::f32, m, k, 1);
+        const Matrix w = random_matrix(e.w, e.w_element, n, k, 2);
+        const auto y = multiply(x, 0, m, {{&w}}, Phase::bulk, isa, two, true)[0];
+        EXPECT_LE(worst_error(rounded(x), rounded(w), y), kUlps)
+            << e.name() << " " << name(isa) << " " << m << "x" << n << "x" << k;
+        const auto last = multiply(x, m - 1, 1, {{&w}}, Phase::bulk, isa, one, true)[0];
+        EXPECT_EQ(0, std::memcmp(last.data(), y.data() + (m - 1) * n, last.size() * 4))
+            << e.name() << " " << name(isa) << ": the last row alone";
       }
     }
   }

@@ -14,6 +14,12 @@ PassSuite pack_activations_suite() {
                        !g.type(n.inputs[0]).dtype.is_block();
     return wants ? find_dtype("q8_0") : DType{};
   };
+  Target rounds = target_with();
+  rounds.activation_encoding = [](const Graph& g, uint32_t i) {
+    const Node& n = g.nodes()[i];
+    const bool wants = n.is(op<Matmul>) && n.attrs.as<Matmul::Attrs>().compute == Compute::exact;
+    return wants ? kBF16 : DType{};
+  };
   return {
       .name = "pack_activations",
       .run = pack_activations,
@@ -26,6 +32,8 @@ PassSuite pack_activations_suite() {
       .cases = {
           {"inner_product", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r",
            "%p = pack(%x) {to=q8_0} %m = matmul(%p, %q) %r = mul(%m, %y) return r=%r", t},
+          {"rounded_to_bf16", "%m = matmul(%x, %u) %r = mul(%m, %y) return r=%r",
+           "%m = matmul(%x, %u) {compute=bf16} %r = mul(%m, %y) return r=%r", rounds},
           {"where_nothing_is_wanted", "%m = matmul(%x, %u) %r = mul(%m, %y) return r=%r", "", t},
       }};
 }

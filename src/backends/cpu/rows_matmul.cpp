@@ -36,18 +36,23 @@ std::optional<Activation> activation_of(lamella::Activation a) {
   return std::nullopt;
 }
 
+bool is_bulk(const Device& device) { return device.phase == lamella::Phase::bulk; }
+
 // x is f32, or packed as the weights want it; w is one matrix [n, k], or several (rank 3).
 bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights, bool transpose_w,
                   Compute compute, const void* device, size_t rank = 2) {
   const Type& x = type_of_input(g, n, 0);
-  const Isa isa = static_cast<const Device*>(device)->isa;
-  if (!transpose_w || compute != Compute::exact || x.rank() < 1) return false;
+  const Device& cpu = *static_cast<const Device*>(device);
+  if (!transpose_w || x.rank() < 1) return false;
+  const bool rounded = compute == Compute::bf16;
+  if (rounded && !(is_bulk(cpu) && has_bf16_unit(cpu.isa))) return false;
   for (size_t i : weights) {
     const Type& w = type_of_input(g, n, i);
     if (w.rank() != rank || !is_weight_type(w.dtype)) return false;
     const bool exact = x.dtype == kF32;
-    const bool packed = x.dtype.is_block() && w.dtype.is_block() &&
-                        x.dtype.info().format == &activation_encoding(*w.dtype.info().format, isa);
+    const bool packed =
+        x.dtype.is_block() && w.dtype.is_block() && !rounded &&
+        x.dtype.info().format == &activation_encoding(*w.dtype.info().format, cpu.isa);
     if (!exact && !packed) return false;
   }
   return n.outputs[0].dtype == kF32;
@@ -67,6 +72,18 @@ DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> wei
     wanted = e;
   }
   return wanted;
+}
+
+// Whether both operands are better rounded to bf16: tiles multiply those many times faster than
+// other units multiply anything, and dot products of bf16 take weights of bf16 as they are.
+bool wants_bf16(const Graph& g, const Node& n, std::span<const size_t> weights,
+                const Device& device) {
+  if (!is_bulk(device) || !has_bf16_unit(device.isa) || type_of_input(g, n, 0).dtype != kF32)
+    return false;
+  return std::all_of(weights.begin(), weights.end(), [&](size_t i) {
+    const DType w = type_of_input(g, n, i).dtype;
+    return w == kBF16 || (w.is_block() && device.isa == Isa::amx);
+  });
 }
 
 bool is_f32_or_absent(const Graph& g, const Node& n, size_t i) {
@@ -93,8 +110,9 @@ Activations activations_of(const planned::Operand& x) {
   return a;
 }
 
-void start(const planned::StepCx& cx, Jobs& out) {
+void start(const planned::StepCx& cx, Compute compute, Jobs& out) {
   const planned::Operand& x = cx.in(0);
+  out.call.bf16 = compute == Compute::bf16;
   out.call.isa = device_of(cx).isa;
   out.call.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
   out.call.k = x.size(-1);
@@ -122,6 +140,7 @@ void set_residual(MatmulJob& job, const planned::Operand& residual) {
 
 // One of these an op: which inputs are weights, what the node must have, which jobs it makes.
 struct MatmulJobs {
+  using Attrs = Matmul::Attrs;
   static constexpr size_t kWeights[] = {1};
   static std::span<const size_t> weights(const Node&) { return kWeights; }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
@@ -132,6 +151,7 @@ struct MatmulJobs {
 };
 
 struct LinearJobs {
+  using Attrs = Linear::Attrs;
   static constexpr size_t kWeights[] = {1};
   static std::span<const size_t> weights(const Node&) { return kWeights; }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
@@ -148,6 +168,7 @@ struct LinearJobs {
 };
 
 struct MultiLinearJobs {
+  using Attrs = MultiLinear::Attrs;
   static constexpr std::array<size_t, kMaxJobs> kWeights{1, 2,  3,  4,  5,  6,  7,  8,
                                                          9, 10, 11, 12, 13, 14, 15, 16};
   static std::span<const size_t> weights(const Node& n) {
@@ -170,6 +191,7 @@ struct MultiLinearJobs {
 };
 
 struct GatedMlpUpJobs {
+  using Attrs = GatedMlpUp::Attrs;
   static constexpr size_t kWeights[] = {1, 2};
   static std::span<const size_t> weights(const Node&) { return kWeights; }
   static bool accepts(const Graph& g, const Node& n, const void* device) {
@@ -226,7 +248,7 @@ planned::Status launch_grouped(const planned::StepCx& cx) {
 template <class J>
 planned::Status launch(const planned::StepCx& cx) {
   Jobs jobs;
-  start(cx, jobs);
+  start(cx, cx.attrs<typename J::Attrs>().compute, jobs);
   J::jobs(cx, jobs);
   finish(jobs);
   matmul(jobs.call, cx.workspace(), *device_of(cx).pool);
@@ -236,7 +258,7 @@ planned::Status launch(const planned::StepCx& cx) {
 template <class J>
 int64_t workspace(const planned::StepCx& cx) {
   Jobs jobs;
-  start(cx, jobs);
+  start(cx, cx.attrs<typename J::Attrs>().compute, jobs);
   J::jobs(cx, jobs);
   finish(jobs);
   return matmul_workspace(jobs.call, device_of(cx).pool->size());
@@ -244,6 +266,8 @@ int64_t workspace(const planned::StepCx& cx) {
 
 template <class J>
 DType activation(const Graph& g, const Node& n, const void* device) {
+  if (n.attrs.as<typename J::Attrs>().compute != Compute::exact) return {};
+  if (wants_bf16(g, n, J::weights(n), *static_cast<const Device*>(device))) return kBF16;
   return wanted_encoding(g, n, J::weights(n), device);
 }
 

@@ -113,7 +113,7 @@ struct Row {
   uint32_t strided_inputs = 0;  // bit i: input i may have any strides
   // Bit i: output 0 may share input i's buffer when that input dies here and the sizes are equal.
   uint32_t in_place_inputs = 0;
-  // The encoding that the kernel wants input 0 packed in; null: as it is.
+  // The encoding that the kernel wants input 0 packed in, or bf16: `compute: bf16`; null: as it is.
   DType (*activation)(const Graph& graph, const Node& node, const void* device) = nullptr;
   bool in_region = false;  // may be a step of an elementwise region
   // What it writes into a state lies where the caller counts nothing as valid until the run has

@@ -1,5 +1,5 @@
 // Picks the variant of a kernel table for an instruction set. Tables exist for scalar, avx2 and
-// avx512; amx machines take avx512, other machines scalar.
+// avx512, which newer sets take too; other machines take scalar.
 #pragma once
 
 #include "lamella/kernels/cpu/isa.h"
@@ -8,7 +8,7 @@ namespace lamella::cpu {
 
 template <class Table>
 const Table& by_isa(Isa isa, const Table& scalar, const Table& avx2, const Table& avx512) {
-  if (isa == Isa::avx512 || isa == Isa::amx) return avx512;
+  if (isa == Isa::avx512 || isa == Isa::avx512_bf16 || isa == Isa::amx) return avx512;
   return isa == Isa::avx2 ? avx2 : scalar;
 }
 

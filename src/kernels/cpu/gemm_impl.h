@@ -150,6 +150,16 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
 }
 
 template <class U, class Unpack>
+void unpack_rows(const WeightView& w, int64_t row, int n_rows, int64_t span,
+                 const UnpackedRows& out) {
+  const Unpack unpack(w);
+  for (int r = 0; r < n_rows; ++r) {
+    unpack.to_panel(w, row + r, span, out.codes + r * kSpan, out.scales + r * kSpanParts,
+                    out.mins + r * kSpanParts);
+  }
+}
+
+template <class U, class Unpack>
 void bulk_encoded(const BulkArgs& a) {
   static_assert(kPanelRows % U::kTileRows == 0);
   Panel<U> panel;

@@ -143,6 +143,7 @@ MatmulKernel kernel_of(int offset) {
   }
   kernel.decode = decode_encoded<U, Unpack>;
   kernel.bulk = bulk_encoded<U, Unpack>;
+  kernel.unpack = unpack_rows<U, Unpack>;
   return kernel;
 }
 

@@ -18,11 +18,9 @@ struct Name {
   Isa isa;
   std::string_view name;
 };
-constexpr Name kNames[] = {{Isa::scalar, "scalar"},
-                           {Isa::avx2, "avx2"},
-                           {Isa::avx512, "avx512"},
-                           {Isa::amx, "amx"},
-                           {Isa::neon, "neon"}};
+constexpr Name kNames[] = {{Isa::scalar, "scalar"}, {Isa::avx2, "avx2"},
+                           {Isa::avx512, "avx512"}, {Isa::avx512_bf16, "avx512_bf16"},
+                           {Isa::amx, "amx"},       {Isa::neon, "neon"}};
 
 struct List {
   Isa isas[std::size(kNames)];
@@ -78,6 +76,9 @@ List detect() {
     return list;
   }
   list.add(Isa::avx512);
+  constexpr int kBf16 = 5;
+  if (!has_bits(Cpuid(7, 1).eax, {kBf16})) return list;
+  list.add(Isa::avx512_bf16);
   constexpr int kAmxBf16 = 22, kAmxTile = 24, kAmxInt8 = 25;
   if (has_bits(state, {17, 18}) && has_bits(extended.edx, {kAmxBf16, kAmxTile, kAmxInt8}) &&
       tiles_granted()) {

@@ -8,10 +8,11 @@
 namespace lamella::cpu {
 
 enum class Isa {
-  scalar,  // no more than the target's baseline
-  avx2,    // with FMA, F16C, BMI2
-  avx512,  // F, BW, VL, DQ, VNNI, VBMI, and all of avx2
-  amx,     // int8 and bf16 tiles, and all of avx512
+  scalar,       // no more than the target's baseline
+  avx2,         // with FMA, F16C, BMI2
+  avx512,       // F, BW, VL, DQ, VNNI, VBMI, and all of avx2
+  avx512_bf16,  // dot products of bf16, and all of avx512
+  amx,          // int8 and bf16 tiles, and all of avx512_bf16
   neon,
 };
 

@@ -57,6 +57,10 @@ bool has_sums(const quant::Format* x) { return x && x->planes[2].name == "sums";
 struct Operand {
   WeightView w;
   MatmulKernel kernel;
+  // How products of bf16 read encoded weights.
+  UnpackRows unpack = nullptr;
+  int offset = 0;
+  bool pairs = false;
   int64_t x_at = 0;  // where in the workspace x is, as the kernel wants it
 };
 
@@ -89,7 +93,19 @@ struct Plan {
 Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t& bytes) {
   const quant::Format* x = call.x.format;
   Operand operand{.w = view_of(w, call.k), .kernel = kernels_of(call.isa).exact};
-  if (w.format && has_sums(x)) operand.kernel = encoded_kernel(call.isa, *w.format);
+  if (call.bf16) {
+    operand.kernel = MatmulKernel{};
+    operand.kernel.wish.bf16 = true;
+    operand.kernel.bulk = bf16_unit(call.isa)->bulk;
+    if (w.format) {
+      const MatmulKernel encoded = encoded_kernel(call.isa, *w.format);
+      operand.unpack = encoded.unpack;
+      operand.offset = encoded.wish.offset;
+      operand.pairs = encoded.wish.pairs;
+    }
+  } else if (w.format && has_sums(x)) {
+    operand.kernel = encoded_kernel(call.isa, *w.format);
+  }
   XWish& wish = operand.kernel.wish;
   wish = wish_of(operand.kernel, w.format, x);
   if (call.phase == Phase::bulk) {
@@ -154,7 +170,7 @@ struct Round {
   std::byte* workspace;
   int64_t first, m;
   EpilogueKernel epilogue;
-  Transpose16 transpose;
+  Movers movers;
   // How x is cut too when there are few panels (bulk).
   int64_t tiles_per_task = 1, n_tile_ranges = 1;
 };
@@ -167,7 +183,7 @@ void prepare(const Round& round, ThreadPool& pool) {
     const auto fill = [&, &wish = wish](int64_t begin, int64_t end, int) {
       if (call.phase == Phase::bulk) {
         prepare_bulk(wish, call.x, round.first, begin, end, round.m, call.k,
-                     bulk_x_view(wish, round.m, call.k, call.x.format, buffer), round.transpose);
+                     bulk_x_view(wish, round.m, call.k, call.x.format, buffer), round.movers);
       } else {
         prepare_decode(wish, call.x, round.first, begin, end, call.k,
                        decode_x_view(wish, round.m, call.k, buffer));
@@ -188,6 +204,9 @@ void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int6
   const int64_t n_tiles = ceil_div(round.m, kTileRows);
   const int64_t begin = tile_range * round.tiles_per_task;
   operand.kernel.bulk({.w = &operand.w,
+                       .unpack = operand.unpack,
+                       .offset = operand.offset,
+                       .pairs = operand.pairs,
                        .row = row,
                        .n_rows = static_cast<int>(n_rows),
                        .x = &x,
@@ -241,10 +260,17 @@ void run_task(const Round& round, int64_t task, int worker) {
     multiply_decode(round, planned.w, row, n_rows, c, out.ldc);
     if (c_gated) multiply_decode(round, planned.gated, row, n_rows, c_gated, out.ldc);
   }
-  round.epilogue(out, round.transpose);
+  round.epilogue(out, round.movers.transpose);
 }
 
 }  // namespace
+
+const Bf16Unit* bf16_unit(Isa isa) {
+  if (isa == Isa::amx) return &kAmxUnit;
+  return isa == Isa::avx512_bf16 ? &kAvx512Bf16Unit : nullptr;
+}
+
+bool has_bf16_unit(Isa isa) { return bf16_unit(isa) != nullptr; }
 
 XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x) {
   XWish wish = kernel.wish;
@@ -273,7 +299,8 @@ void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
                 .first = first,
                 .m = std::min(plan.chunk_rows, call.m - first),
                 .epilogue = by_isa(call.isa, scalar::kEpilogue, avx2::kEpilogue, avx512::kEpilogue),
-                .transpose = kernels_of(call.isa).transpose};
+                .movers = {.transpose = kernels_of(call.isa).transpose}};
+    if (const Bf16Unit* unit = bf16_unit(call.isa)) round.movers.round = unit->round;
     if (call.phase == Phase::bulk) {
       const int64_t n_tiles = ceil_div(round.m, kTileRows);
       const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, plan.n_tasks);

@@ -1,8 +1,9 @@
 // Matrix products y[m, n] = sum over k of x[m, k] * w[n, k] in f32, weights in any encoding.
 //
 // Encoded activations (q8_32, q8_256) give integer products and f32 sums of scaled groups; f32,
-// f16 and bf16 activations give f32 products of the decoded weights ("exact"). The bits of row i
-// are a function of (encodings, isa, phase), never of m, of n, or of the number of threads.
+// f16 and bf16 activations give f32 products of the decoded weights ("exact"), or f32 sums of
+// products of both rounded to bf16 ("bf16"). The bits of row i are a function of (encodings,
+// arithmetic, isa, phase), never of m, of n, or of the number of threads.
 #pragma once
 
 #include <array>
@@ -58,9 +59,13 @@ struct MatmulCall {
   Isa isa = Isa::scalar;
   Phase phase = Phase::bulk;
   int64_t m = 0, k = 0;
+  bool bf16 = false;  // round x and the weights to bf16 first; where has_bf16_unit says so
   Activations x;
   std::span<const MatmulJob> jobs;
 };
+
+// Whether products of bf16 have a unit of their own on `isa`, for bulk.
+bool has_bf16_unit(Isa isa);
 
 // Bytes of scratch that the call needs; does not grow with m beyond a few hundred rows. For one
 // (k, formats, threads) larger m never needs less.

@@ -39,6 +39,7 @@ struct WeightView {
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
+  bool bf16 = false;   // values rounded, in pairs (bulk)
   int offset = 0;      // what the kernel's codes of weights have been raised by
   int fold = 0;        // elements whose integer sum gets one scale (bulk)
   bool sums = false;   // the weights have minimums
@@ -70,7 +71,18 @@ struct BulkX {
   float* scales = nullptr;    // [span][n_scales][width]
   float* sums = nullptr;      // [span][n_folds][width]; times the scale if n_scales is 8
   float* values = nullptr;    // [span][256][width]: not encoded
+  uint16_t* pairs = nullptr;  // [span][128][width][2]: rounded to bf16
 };
+
+// One span of rows of weights as codes: value = scales[part] * (code - offset) - mins[part], a part
+// being 16 elements, or 32 where the kernel's wish is for pairs.
+struct UnpackedRows {
+  uint8_t* codes;  // [n_rows][256]
+  float* scales;   // [n_rows][16]
+  float* mins;     // [n_rows][16]; not written where the format has none
+};
+using UnpackRows = void (*)(const WeightView& w, int64_t row, int n_rows, int64_t span,
+                            const UnpackedRows& out);
 
 // Rows [row, row + n_rows) of the weights times all rows of x.
 struct DecodeArgs {
@@ -85,6 +97,9 @@ struct DecodeArgs {
 
 struct BulkArgs {
   const WeightView* w;
+  UnpackRows unpack;  // of encoded weights, and what it raises codes by (bf16)
+  int offset;
+  bool pairs;
   int64_t row;
   int n_rows;  // at most kPanelRows
   const BulkX* x;
@@ -98,6 +113,28 @@ struct MatmulKernel {
   XWish wish;  // .fold and .sums follow from the formats: filled by wish_of
   void (*decode)(const DecodeArgs&) = nullptr;
   void (*bulk)(const BulkArgs&) = nullptr;
+  UnpackRows unpack = nullptr;  // encoded weights
+};
+
+// 16 x 16 numbers of 32 bits; strides in numbers.
+using Transpose16 = void (*)(const void* in, int64_t in_stride, void* out, int64_t out_stride);
+
+// n values rounded to bf16, to the nearest even; n is a multiple of 32.
+using RoundBf16 = void (*)(const float* x, int64_t n, uint16_t* out);
+
+// Products of bf16 (bulk). The unpacking is that of avx512.
+struct Bf16Unit {
+  void (*bulk)(const BulkArgs&) = nullptr;
+  RoundBf16 round = nullptr;
+};
+extern const Bf16Unit kAvx512Bf16Unit, kAmxUnit;
+// Null: none.
+const Bf16Unit* bf16_unit(Isa isa);
+
+// What preparing x takes from the instruction set.
+struct Movers {
+  Transpose16 transpose = nullptr;
+  RoundBf16 round = nullptr;  // where the wish is for bf16
 };
 
 // y rows from a panel of products. c is [n][ldc] (lanes = rows, bulk) or [m][ldc] (decode).
@@ -111,8 +148,6 @@ struct EpilogueArgs {
   bool lanes_are_rows;
 };
 
-// 16 x 16 numbers of 32 bits; strides in numbers.
-using Transpose16 = void (*)(const void* in, int64_t in_stride, void* out, int64_t out_stride);
 using EpilogueKernel = void (*)(const EpilogueArgs& args, Transpose16 transpose);
 namespace scalar {
 extern const EpilogueKernel kEpilogue;
@@ -153,6 +188,6 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
                     int64_t end, int64_t k, const DecodeX& view);
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                  int64_t end, int64_t m, int64_t k, const BulkX& view, Transpose16 transpose);
+                  int64_t end, int64_t m, int64_t k, const BulkX& view, const Movers& movers);
 
 }  // namespace lamella::cpu

@@ -58,7 +58,8 @@ BulkX bulk_arrays(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
   x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * x.n_folds);
   x.scales = arrays.take<float>(wish.encoded, n * x.n_scales);
   x.sums = arrays.take<float>(wish.encoded && wish.sums, n * x.n_folds);
-  x.values = arrays.take<float>(!wish.encoded, n * kSpan);
+  x.values = arrays.take<float>(!wish.encoded && !wish.bf16, n * kSpan);
+  x.pairs = arrays.take<uint16_t>(wish.bf16, n * kSpan);
   return x;
 }
 
@@ -192,7 +193,7 @@ struct TileLane {
 struct BulkSource {
   const Activations* x;
   int64_t first, m, k;
-  Transpose16 transpose;
+  Movers movers;
 };
 
 // Scales and sums of 16 rows.
@@ -227,6 +228,7 @@ void prepare_bulk_scales(const XWish& wish, const EncodedSpan* rows, const TileL
 // One span of 16 rows from `row` on, zeros from m on; tile.lane is that of the first.
 void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t row,
                           const TileLane& tile, int64_t index, const BulkX& view) {
+  const Transpose16 transpose = source.movers.transpose;
   EncodedSpan spans[16];
   for (int i = 0; i < 16; ++i) {
     if (row + i < source.m) {
@@ -237,10 +239,9 @@ void prepare_bulk_encoded(const XWish& wish, const BulkSource& source, int64_t r
   }
   int8_t* codes = view.codes + tile.span(view.n_spans, index, kSpan) + tile.lane * 4;
   for (int at = 0; at < kSpan; at += 64) {
-    source.transpose(spans[0].codes + at, sizeof(EncodedSpan) / 4, codes + at * tile.width,
-                     tile.width);
+    transpose(spans[0].codes + at, sizeof(EncodedSpan) / 4, codes + at * tile.width, tile.width);
   }
-  prepare_bulk_scales(wish, spans, tile, index, view, source.transpose);
+  prepare_bulk_scales(wish, spans, tile, index, view, transpose);
 }
 
 void prepare_bulk_values(const BulkSource& source, int64_t row, const TileLane& tile, int64_t index,
@@ -254,9 +255,20 @@ void prepare_bulk_values(const BulkSource& source, int64_t row, const TileLane& 
     }
     std::fill(values[i] + known, values[i] + kSpan, 0.0f);
   }
-  float* out = view.values + tile.span(view.n_spans, index, kSpan) + tile.lane;
+  const int64_t to = tile.span(view.n_spans, index, kSpan);
+  const Transpose16 transpose = source.movers.transpose;
+  if (view.pairs) {
+    alignas(64) uint16_t rounded[16][kSpan];
+    source.movers.round(values[0], 16 * kSpan, rounded[0]);
+    for (int at = 0; at < kSpan; at += 32) {
+      transpose(rounded[0] + at, kSpan / 2, view.pairs + to + at * tile.width + tile.lane * 2,
+                tile.width);
+    }
+    return;
+  }
+  float* out = view.values + to + tile.lane;
   for (int at = 0; at < kSpan; at += 16) {
-    source.transpose(values[0] + at, kSpan, out + at * tile.width, tile.width);
+    transpose(values[0] + at, kSpan, out + at * tile.width, tile.width);
   }
 }
 
@@ -303,8 +315,8 @@ void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int6
 }
 
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                  int64_t end, int64_t m, int64_t k, const BulkX& view, Transpose16 transpose) {
-  const BulkSource source{.x = &x, .first = first, .m = m, .k = k, .transpose = transpose};
+                  int64_t end, int64_t m, int64_t k, const BulkX& view, const Movers& movers) {
+  const BulkSource source{.x = &x, .first = first, .m = m, .k = k, .movers = movers};
   for (int64_t row = begin; row < end; row += 16) {
     const int64_t rows_before = row / kTileRows * kTileRows;
     const TileLane tile{.rows_before = rows_before,

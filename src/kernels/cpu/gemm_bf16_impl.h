@@ -1,0 +1,101 @@
+// Bulk products of operands rounded to bf16, sums in f32. Weights are unpacked and rounded a panel
+// of 48 rows and 256 elements at a time. `Unit::multiply` adds the panel's products with one tile
+// of x. For files compiled for AVX-512 with its products of bf16.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "lamella/kernels/cpu/matmul_kernels.h"
+#include "lamella/kernels/cpu/unit_avx512.h"
+#include "lamella/kernels/cpu/unpack_impl.h"
+
+namespace lamella::cpu {
+namespace {
+
+using Bf16Panel = uint16_t[kPanelRows][kSpan];
+
+inline void round_bf16(const float* x, int64_t n, uint16_t* out) {
+  for (int64_t i = 0; i < n; i += 32) {
+    const __m512bh pair = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(x + i));
+    std::memcpy(out + i, &pair, sizeof pair);
+  }
+}
+
+// 16 codes as values: a product and a difference, each rounded, as the format's decoder has them.
+template <bool kMins>
+__m512 value_of(__m128i codes, __m512i offset, float scale, float min) {
+  const __m512i raised = _mm512_cvtepu8_epi32(codes);
+  const __m512 code = _mm512_cvtepi32_ps(_mm512_sub_epi32(raised, offset));
+  const __m512 product = _mm512_mul_ps(code, _mm512_set1_ps(scale));
+  return kMins ? _mm512_sub_ps(product, _mm512_set1_ps(min)) : product;
+}
+
+template <bool kMins>
+void round_codes(const uint8_t* codes, const float* scales, const float* mins, int offset,
+                 bool pairs, uint16_t* out) {
+  const __m512i raised_by = _mm512_set1_epi32(offset);
+  for (int p = 0; p < kSpan / 32; ++p) {
+    const int low = pairs ? p : 2 * p, high = pairs ? p : 2 * p + 1;
+    const auto* at = reinterpret_cast<const __m128i*>(codes + p * 32);
+    const __m512bh values = _mm512_cvtne2ps_pbh(
+        value_of<kMins>(_mm_loadu_si128(at + 1), raised_by, scales[high],
+                        kMins ? mins[high] : 0.0f),
+        value_of<kMins>(_mm_loadu_si128(at), raised_by, scales[low], kMins ? mins[low] : 0.0f));
+    std::memcpy(out + p * 32, &values, sizeof values);
+  }
+}
+
+// Rows of weights are unpacked 16 at a time: their codes stay in L1 beside the panel.
+inline void fill_encoded(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
+  alignas(64) uint8_t codes[16][kSpan];
+  alignas(64) float scales[16][kSpanParts], mins[16][kSpanParts];
+  for (int first = 0; first < a.n_rows; first += 16) {
+    const int n = std::min(16, a.n_rows - first);
+    a.unpack(*a.w, a.row + first, n, span, {codes[0], scales[0], mins[0]});
+    const auto round = a.w->format->has_min ? round_codes<true> : round_codes<false>;
+    for (int r = 0; r < n; ++r) {
+      round(codes[r], scales[r], mins[r], a.offset, a.pairs, panel[first + r]);
+    }
+  }
+}
+
+inline void fill_plain(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
+  const int64_t begin = span * kSpan, n = std::min<int64_t>(a.w->k - begin, kSpan);
+  alignas(64) float values[kSpan];
+  for (int r = 0; r < a.n_rows; ++r) {
+    if (!a.w->format && a.w->element == Elem::bf16) {
+      const uint8_t* row = a.w->planes[0] + (a.row + r) * a.w->row_bytes[0];
+      std::memcpy(panel[r], row + begin * 2, static_cast<size_t>(n) * 2);
+      std::memset(panel[r] + n, 0, static_cast<size_t>(kSpan - n) * 2);
+      continue;
+    }
+    decode_values<Avx512>(*a.w, a.row + r, begin, n, values);
+    std::fill(values + n, values + kSpan, 0.0f);
+    round_bf16(values, kSpan, panel[r]);
+  }
+}
+
+template <class Unit>
+void bulk_bf16(const BulkArgs& a) {
+  const typename Unit::Scope scope;
+  alignas(64) Bf16Panel panel;
+  const BulkX& x = *a.x;
+  const int n_rows = static_cast<int>(round_up(a.n_rows, Unit::kRows));
+  std::memset(panel[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * sizeof panel[0]);
+  std::memset(a.c, 0, static_cast<size_t>(n_rows * a.ldc) * sizeof(float));
+  for (int64_t span = 0; span < x.n_spans; ++span) {
+    (a.unpack ? fill_encoded : fill_plain)(a, span, panel);
+    const int64_t left = std::min<int64_t>(a.w->k - span * kSpan, kSpan);
+    for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
+      const int64_t width = std::min<int64_t>(round_up(a.m - tile * kTileRows, 16), kTileRows);
+      const int64_t at = (tile * kTileRows * x.n_spans + width * span) * kSpan;
+      Unit::multiply(panel, n_rows, static_cast<int>(ceil_div(left, 32)), x.pairs + at, width,
+                     a.c + (tile - a.tile_begin) * kTileRows, a.ldc);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lamella::cpu
