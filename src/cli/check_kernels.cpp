@@ -1,5 +1,6 @@
 // lamella check parity|perf|support: a back end's kernels over the ops' own samples.
 #include "lamella/backends/cpu/cpu.h"
+#include "lamella/backends/mlx/mlx.h"
 #include "lamella/backends/reference/reference.h"
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
@@ -12,7 +13,7 @@ namespace lamella::cli {
 namespace {
 
 struct Options {
-  std::string backend = "cpu", op = "*", isa = "all";
+  std::string backend = "cpu", op = "*", isa = "all", mode = "lazy", lowering = "cpu";
   int64_t seed = 1;
   int threads = 0;
   CheckOutput output;
@@ -24,13 +25,32 @@ std::vector<std::string> isa_names() {
   return names;
 }
 
+template <class E>
+std::vector<std::string> names_of() {
+  return {EnumNames<E>::names.begin(), EnumNames<E>::names.end()};
+}
+
+// The value of that name; flags let no other name through.
+template <class E>
+E named(const std::string& name) {
+  const auto& names = EnumNames<E>::names;
+  return static_cast<E>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 std::shared_ptr<const Backend> cpu_backend(const Options& o, cpu::Isa isa) {
   return make_cpu_backend({.threads = o.threads, .isa = isa});
+}
+
+std::shared_ptr<const Backend> mlx_backend(const Options& o) {
+  return make_mlx_backend({.threads = o.threads,
+                           .mode = named<MlxMode>(o.mode),
+                           .lowering = named<MlxLowering>(o.lowering)});
 }
 
 // Each instruction set of the machine, or the one that was named.
 std::vector<check::Subject> subjects(const Options& o) {
   if (o.backend == "reference") return {{"reference", make_reference_backend()}};
+  if (o.backend == "mlx") return {{str("mlx ", o.mode, " ", o.lowering), mlx_backend(o)}};
   std::vector<check::Subject> out;
   for (cpu::Isa isa : cpu::usable_isas())
     if (o.isa == "all" || o.isa == cpu::name(isa))
@@ -79,8 +99,11 @@ void add_kernel_checks(Command& check) {
   for (const CheckRow& row : kChecks) {
     Command c = check.command(row.name, row.doc);
     auto o = std::make_shared<Options>();
-    c.choice("--backend", "B", o->backend, {"cpu", "reference"}, "the back end under test");
+    c.choice("--backend", "B", o->backend, {"cpu", "mlx", "reference"}, "the back end under test");
     c.choice("--isa", "I", o->isa, isa_names(), "instruction set of the cpu back end");
+    c.choice("--mode", "M", o->mode, names_of<MlxMode>(), "how the mlx back end evaluates");
+    c.choice("--lowering", "L", o->lowering, names_of<MlxLowering>(),
+             "which rows the mlx back end prefers: custom primitives, or mlx::core's ops");
     c.text("--op", "GLOB", o->op, "only the ops whose names match");
     c.integer("--seed", "N", o->seed, {}, "seed of the random inputs");
     c.integer("--threads", "N", o->threads, {0, 1024}, "threads; 0 is one a core");

@@ -12,16 +12,18 @@
 namespace lamella {
 namespace {
 
-// Zero pages that the system hands out as they are touched.
+// Zero pages that the system hands out as they are touched. The tensor does not begin the first
+// one: MLX reads the word before what it is given.
 Tensor reserve(DType dtype, std::vector<int64_t> shape) {
-  const size_t bytes = std::max<size_t>(tensor_bytes(dtype, shape), 1);
+  constexpr size_t kBefore = 64;
+  const size_t bytes = tensor_bytes(dtype, shape) + kBefore;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw DeviceError(str("kv: cannot reserve ", bytes, " bytes; hint: a smaller --ctx"));
   auto storage = std::make_shared<Storage>();
-  storage->data = static_cast<std::byte*>(memory);
-  storage->bytes = bytes;
+  storage->data = static_cast<std::byte*>(memory) + kBefore;
+  storage->bytes = bytes - kBefore;
   storage->release = [memory, bytes] { munmap(memory, bytes); };
   return Tensor(dtype, std::move(shape), std::move(storage));
 }

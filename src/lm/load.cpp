@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "lamella/backends/cpu/cpu.h"
+#include "lamella/backends/mlx/mlx.h"
 #include "lamella/backends/reference/reference.h"
 #include "lamella/base/error.h"
 #include "lamella/base/python_package.h"
@@ -22,6 +23,7 @@ struct BackendRow {
 };
 constexpr BackendRow kBackends[] = {
     {"cpu", [](int threads) { return make_cpu_backend({.threads = threads}); }},
+    {"mlx", [](int threads) { return make_mlx_backend({.threads = threads}); }},
     {"reference", [](int) { return make_reference_backend(); }},
 };
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "lamella/backends/planned/frame.h"
 #include "lamella/base/error.h"
 #include "lamella/ops/control/if.h"
 #include "lamella/ops/control/loop.h"
@@ -11,7 +10,7 @@
 namespace lamella::planned {
 namespace {
 
-using Frames = std::vector<std::unique_ptr<FrameState>>;
+using Bodies = std::span<const RunBody>;
 
 // Entry i along the first axis of a dense tensor.
 Tensor entry_of(const Tensor& t, int64_t i) {
@@ -47,14 +46,14 @@ Tensor stacked(const Type& type, const std::vector<Tensor>& parts, const DimBind
   return all;
 }
 
-std::vector<Tensor> run_if(const Node&, std::vector<Tensor> inputs, Frames& frames,
+std::vector<Tensor> run_if(const Node&, std::vector<Tensor> inputs, Bodies bodies,
                            const DimBinding& outer) {
   const bool condition = load_int(kBool, inputs[0].data()) != 0;
   inputs.erase(inputs.begin());
-  return frames[condition ? 0 : 1]->run_body(std::move(inputs), outer);
+  return bodies[condition ? 0 : 1](std::move(inputs), outer);
 }
 
-std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frames& frames,
+std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Bodies bodies,
                              const DimBinding& outer) {
   const auto& a = node.attrs.as<Loop::Attrs>();
   const size_t n_carried = static_cast<size_t>(a.n_carried);
@@ -69,7 +68,7 @@ std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frame
     std::vector<Tensor> args{Tensor::from(kI64, {}, std::span<const int64_t>(&i, 1))};
     args.insert(args.end(), carried.begin(), carried.end());
     args.insert(args.end(), captures.begin(), captures.end());
-    std::vector<Tensor> results = frames[0]->run_body(std::move(args), outer);
+    std::vector<Tensor> results = bodies[0](std::move(args), outer);
     go_on = load_int(kBool, results[0].data()) != 0;
     for (size_t k = 0; k < n_carried; ++k) carried[k] = results[1 + k];
     for (size_t k = 0; k < n_stacked; ++k) parts[k].push_back(results[1 + n_carried + k]);
@@ -79,7 +78,7 @@ std::vector<Tensor> run_loop(const Node& node, std::vector<Tensor> inputs, Frame
   return carried;
 }
 
-std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frames& frames,
+std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Bodies bodies,
                              const DimBinding& outer) {
   const auto& a = node.attrs.as<Scan::Attrs>();
   const size_t n_carried = static_cast<size_t>(a.n_carried),
@@ -95,7 +94,7 @@ std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frame
     std::vector<Tensor> args = carried;
     for (size_t k = 0; k < n_scanned; ++k) args.push_back(entry_of(inputs[n_carried + k], i));
     args.insert(args.end(), captures.begin(), captures.end());
-    std::vector<Tensor> results = frames[0]->run_body(std::move(args), outer);
+    std::vector<Tensor> results = bodies[0](std::move(args), outer);
     for (size_t k = 0; k < n_carried; ++k) carried[k] = results[k];
     for (size_t k = 0; k < n_stacked; ++k)
       parts[k][static_cast<size_t>(i)] = results[n_carried + k];
@@ -107,7 +106,7 @@ std::vector<Tensor> run_scan(const Node& node, std::vector<Tensor> inputs, Frame
 
 struct ControlRow {
   const Op* op;
-  std::vector<Tensor> (*run)(const Node&, std::vector<Tensor>, Frames&, const DimBinding&);
+  std::vector<Tensor> (*run)(const Node&, std::vector<Tensor>, Bodies, const DimBinding&);
 };
 constexpr ControlRow kControl[] = {{&op<If>, run_if}, {&op<Loop>, run_loop}, {&op<Scan>, run_scan}};
 
@@ -121,9 +120,9 @@ const ControlRow* control_row(const Node& node) {
 
 bool is_control(const Node& node) { return control_row(node) != nullptr; }
 
-std::vector<Tensor> run_control(const Node& node, std::vector<Tensor> inputs, Frames& frames,
+std::vector<Tensor> run_control(const Node& node, std::vector<Tensor> inputs, Bodies bodies,
                                 const DimBinding& outer) {
-  return control_row(node)->run(node, std::move(inputs), frames, outer);
+  return control_row(node)->run(node, std::move(inputs), bodies, outer);
 }
 
 }  // namespace lamella::planned

@@ -1,23 +1,25 @@
-// Control ops of a planned back end: their bodies are plans of their own, with frames of their own.
+// Control ops: the back end compiles their bodies and says how to run them; what runs when is said
+// here.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <span>
 #include <vector>
 
-#include "lamella/backends/planned/plan.h"
+#include "lamella/ir/graph.h"
+#include "lamella/ir/tensor.h"
 
 namespace lamella::planned {
-
-class FrameState;
 
 // If, loop or scan.
 bool is_control(const Node& node);
 
+// Runs a body with inputs in its order, under symbols that are bound; returns its outputs.
+using RunBody = std::function<std::vector<Tensor>(std::vector<Tensor>, const DimBinding&)>;
+
 // Runs a control node with the given inputs (empty handles where absent), under the symbols that
-// `outer` has bound; returns its outputs. `frames` are the step's own, one a body, kept from run to
-// run.
+// `outer` has bound; returns its outputs. `bodies` are those of the node's attributes, in order.
 std::vector<Tensor> run_control(const Node& node, std::vector<Tensor> inputs,
-                                std::vector<std::unique_ptr<FrameState>>& frames,
-                                const DimBinding& outer);
+                                std::span<const RunBody> bodies, const DimBinding& outer);
 
 }  // namespace lamella::planned

@@ -10,7 +10,7 @@
 
 namespace lamella::planned {
 
-class FrameState final : public Frame {
+class FrameState final : public Frame, private OutputMaker {
  public:
   explicit FrameState(std::shared_ptr<const Plan> plan);
   ~FrameState() override;
@@ -24,9 +24,6 @@ class FrameState final : public Frame {
 
   // A run of a body under the symbols that surround it: inputs in order, fresh outputs.
   std::vector<Tensor> run_body(std::vector<Tensor> inputs, const DimBinding& outer);
-
-  // Called by a step: allocates a dynamic output and binds the symbols of its type.
-  const Operand& allocate(uint32_t step, size_t out, std::span<const int64_t> shape);
 
   // For checks: where a buffer lies since the last run, in the arena of its segment.
   struct Placed {
@@ -51,6 +48,8 @@ class FrameState final : public Frame {
     void operator()(std::byte* p) const;
   };
 
+  // Allocates a dynamic output and binds the symbols of its type.
+  const Operand& allocate(uint32_t step, size_t out, std::span<const int64_t> shape) override;
   bool bind_inputs(const RunArgs& args);
   void bind_symbols(const RunArgs& args);
   void check_given(uint32_t i);

@@ -10,10 +10,6 @@
 
 namespace lamella::planned {
 
-const Operand& StepCx::allocate(size_t i, std::span<const int64_t> shape) const {
-  return frame_->allocate(step_, i, shape);
-}
-
 // Does the work, with a watch where one was asked for.
 template <class Work>
 void FrameState::record(uint32_t step, uint32_t segment, const Work& work) {
@@ -178,7 +174,13 @@ void FrameState::run_control_step(uint32_t s) {
   std::vector<std::unique_ptr<FrameState>>& frames = body_frames_[s];
   if (frames.empty())
     for (const auto& body : step.bodies) frames.push_back(std::make_unique<FrameState>(body));
-  for (const auto& frame : frames) frame->cancel_with(cancel_);
+  std::vector<RunBody> bodies;
+  for (const auto& frame : frames) {
+    frame->cancel_with(cancel_);
+    bodies.push_back([&frame](std::vector<Tensor> given, const DimBinding& outer) {
+      return frame->run_body(std::move(given), outer);
+    });
+  }
   const Node& node = plan_->graph.nodes()[step.node];
   // A loop of no steps gives what it was given, memory that others write to when it is read no
   // more.
@@ -186,7 +188,7 @@ void FrameState::run_control_step(uint32_t s) {
     return std::any_of(inputs.begin(), inputs.end(),
                        [&](const Tensor& input) { return t.storage() == input.storage(); });
   };
-  const std::vector<Tensor> outputs = run_control(node, inputs, frames, binding_);
+  const std::vector<Tensor> outputs = run_control(node, inputs, bodies, binding_);
   for (size_t o = 0; o < outputs.size(); ++o) {
     const uint32_t v = step.operands[n_inputs(step) + o];
     if (plan_->values[v].home == Home::dynamic) {

@@ -45,20 +45,27 @@ struct Status {
   int64_t value = 0;  // what was found there
 };
 
-class FrameState;
+// Makes outputs whose sizes only the data decide, for the step that has found them.
+class OutputMaker {
+ public:
+  virtual const Operand& allocate(uint32_t step, size_t out, std::span<const int64_t> shape) = 0;
+
+ protected:
+  ~OutputMaker() = default;
+};
 
 // A step being launched.
 class StepCx {
  public:
   StepCx(const Node& node, std::span<const Operand> operands, const void* prepared,
-         std::byte* workspace, const void* device, FrameState* frame, uint32_t step,
+         std::byte* workspace, const void* device, OutputMaker* maker, uint32_t step,
          size_t n_inputs)
       : node_(node),
         operands_(operands),
         prepared_(prepared),
         workspace_(workspace),
         device_(device),
-        frame_(frame),
+        maker_(maker),
         step_(step),
         n_inputs_(n_inputs) {}
 
@@ -83,7 +90,9 @@ class StepCx {
     return *static_cast<const T*>(device_);
   }
   // For outputs whose sizes only the data decide: allocates them and binds the fresh symbols.
-  const Operand& allocate(size_t i, std::span<const int64_t> shape) const;
+  const Operand& allocate(size_t i, std::span<const int64_t> shape) const {
+    return maker_->allocate(step_, i, shape);
+  }
 
  private:
   const Node& node_;
@@ -91,7 +100,7 @@ class StepCx {
   const void* prepared_;
   std::byte* workspace_;
   const void* device_;
-  FrameState* frame_;
+  OutputMaker* maker_;
   uint32_t step_;
   size_t n_inputs_;
 };

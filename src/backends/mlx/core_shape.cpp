@@ -1,0 +1,95 @@
+// Ops that move elements or see them otherwise, as mlx::core calls.
+#include <mlx/ops.h>
+
+#include "lamella/backends/mlx/core_row.h"
+#include "lamella/backends/planned/views.h"
+#include "lamella/ops/shape/concat.h"
+#include "lamella/ops/shape/expand.h"
+#include "lamella/ops/shape/reshape.h"
+#include "lamella/ops/shape/slice.h"
+#include "lamella/ops/shape/split.h"
+#include "lamella/ops/shape/squeeze.h"
+#include "lamella/ops/shape/transpose.h"
+#include "lamella/ops/shape/unsqueeze.h"
+
+namespace lamella::on_mlx {
+namespace {
+
+bool is_view(const Graph& g, const Node& n) { return planned::view_rule(g, n) != nullptr; }
+
+int positive_axis(int64_t axis, size_t rank) {
+  return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+Arrays reshape_rows(LowerCx& cx) { return {mx::reshape(cx.in(0), cx.out_shape(0), cx.stream)}; }
+
+Arrays transpose_rows(LowerCx& cx) {
+  std::vector<int> axes;
+  for (int64_t axis : Transpose::order(cx.attrs<Transpose::Attrs>(), cx.in(0).ndim()))
+    axes.push_back(static_cast<int>(axis));
+  return {mx::transpose(cx.in(0), axes, cx.stream)};
+}
+
+Arrays expand_rows(LowerCx& cx) { return {mx::broadcast_to(cx.in(0), cx.out_shape(0), cx.stream)}; }
+
+Arrays slice_rows(LowerCx& cx) {
+  const auto& a = cx.attrs<SliceAttrs>();
+  const mx::array& x = cx.in(0);
+  const std::vector<int64_t> from = cx.known(1), to = cx.known(2);
+  mx::Shape start(x.ndim(), 0), stop = x.shape(), step(x.ndim(), 1);
+  bool is_empty = false;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const int d = positive_axis(a.axes.empty() ? static_cast<int64_t>(i) : a.axes[i], x.ndim());
+    const int64_t n = x.shape(d);
+    if (a.strict && (from[i] < 0 || from[i] > to[i] || to[i] > n))
+      throw UserError(str("slice: leaves its axis; got ", from[i], " to ", to[i], " of ", n));
+    const SliceRange r = slice_range(from[i], to[i], a.steps.empty() ? 1 : a.steps[i], n);
+    is_empty = is_empty || r.size == 0;
+    const int64_t end = r.start + r.step * r.size;
+    start[d] = static_cast<int32_t>(r.start);
+    // A stop below 0 counts from the end, in MLX too.
+    stop[d] = static_cast<int32_t>(end < 0 ? end - n : std::min(end, n));
+    step[d] = static_cast<int32_t>(r.step);
+  }
+  if (is_empty) return {mx::zeros(cx.out_shape(0), x.dtype(), cx.stream)};
+  return {mx::slice(x, start, stop, step, cx.stream)};
+}
+
+Arrays split_rows(LowerCx& cx) {
+  const auto& a = cx.attrs<Split::Attrs>();
+  const mx::array& x = cx.in(0);
+  const int axis = positive_axis(a.axis, x.ndim());
+  mx::Shape start(x.ndim(), 0), stop = x.shape();
+  Arrays parts;
+  for (Dim size : a.sizes) {
+    stop[axis] = start[axis] + static_cast<int32_t>(cx.value(size));
+    parts.push_back(mx::slice(x, start, stop, cx.stream));
+    start[axis] = stop[axis];
+  }
+  return parts;
+}
+
+Arrays concat_rows(LowerCx& cx) {
+  Arrays parts;
+  for (size_t i = 0; i < cx.n_inputs(); ++i) parts.push_back(cx.in(i));
+  const int axis = positive_axis(cx.attrs<Concat::Attrs>().axis, cx.in(0).ndim());
+  return {mx::concatenate(parts, axis, cx.stream)};
+}
+
+}  // namespace
+
+std::span<const CoreRow> core_shape_rows() {
+  static constexpr CoreRow kRows[] = {
+      {&op<Concat>, "mlx::core::concatenate", concat_rows},
+      {&op<Expand>, "mlx::core::broadcast_to", expand_rows, is_view},
+      {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
+      {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
+      {&op<Split>, "mlx::core::split", split_rows, is_view},
+      {&op<Squeeze>, "mlx::core::squeeze", reshape_rows},
+      {&op<Transpose>, "mlx::core::transpose", transpose_rows},
+      {&op<Unsqueeze>, "mlx::core::expand_dims", reshape_rows},
+  };
+  return kRows;
+}
+
+}  // namespace lamella::on_mlx

@@ -1,0 +1,228 @@
+// Binding and running. A run whose sizes are those of the run before binds nothing.
+#include "lamella/backends/mlx/frame.h"
+
+#include <mlx/ops.h>
+#include <mlx/transforms.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lamella/backends/mlx/array.h"
+#include "lamella/base/error.h"
+#include "lamella/ops/evaluate.h"
+
+namespace lamella::on_mlx {
+namespace {
+
+const Tensor& given_tensor(const RunArgs& args, size_t i) {
+  if (i < args.inputs.size()) return args.inputs[i];
+  i -= args.inputs.size();
+  return i < args.states.size() ? args.states[i] : args.parameters[i - args.states.size()];
+}
+
+// Inputs, then states, then parameters.
+std::vector<ValueId> given_values(const Graph& g) {
+  std::vector<ValueId> out(g.inputs());
+  for (const StateSlot& s : g.states()) out.push_back(s.in);
+  out.insert(out.end(), g.parameters().begin(), g.parameters().end());
+  return out;
+}
+
+}  // namespace
+
+MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)), stream_(plan_->device->streams->take()) {
+  shapes_.resize(plan_->n_values);
+  arrays_.resize(plan_->n_values);
+  constants_.resize(plan_->n_values);
+  parameters_.resize(plan_->graph.parameters().size());
+  bound_steps_.resize(plan_->steps.size());
+  body_frames_.resize(plan_->steps.size());
+}
+
+MlxFrame::~MlxFrame() { plan_->device->streams->give_back(stream_); }
+
+void MlxFrame::run(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  CHECK_USER(
+      args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
+          args.states.size() == g.states().size() && args.outputs.size() == g.outputs().size(),
+      "run: got ", args.inputs.size(), " inputs, ", args.parameters.size(), " parameters, ",
+      args.states.size(), " states and ", args.outputs.size(), " outputs; want ", g.inputs().size(),
+      ", ", g.parameters().size(), ", ", g.states().size(), " and ", g.outputs().size());
+  check_cancelled(cancel_);
+  // MLX would make a stream, and a thread, for every thread that evaluates.
+  mx::set_default_stream(stream_);
+  checks_.clear();
+  effects_.clear();
+  try {
+    bind(args);
+    run_->start(cancel_, spans_);
+    give(args);
+    build();
+    finish(args);
+  } catch (...) {
+    is_bound_ = false;
+    std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
+    throw;
+  }
+  std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
+}
+
+void MlxFrame::bind(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  const std::vector<ValueId> ids = given_values(g);
+  given_shapes_.resize(ids.size());
+  bool same = is_bound_;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Tensor& tensor = given_tensor(args, i);
+    CHECK_USER(!tensor.empty_handle(), "run: '", g.input_name(ids[i]), "' was not given; want ",
+               g.type(ids[i]));
+    CHECK_USER(tensor.dtype() == g.type(ids[i]).dtype, "run: '", g.input_name(ids[i]),
+               "' has the wrong element type; got ", tensor.dtype(), "; want ", g.type(ids[i]));
+    same = same && tensor.shape() == given_shapes_[i];
+  }
+  if (same) return;
+  is_bound_ = false;
+  for (size_t i = 0; i < ids.size(); ++i) given_shapes_[i] = given_tensor(args, i).shape();
+  bind_symbols(args);
+  check_constraints();
+  set_shapes();
+  std::fill(bound_steps_.begin(), bound_steps_.end(), nullptr);
+  is_bound_ = true;
+}
+
+void MlxFrame::bind_symbols(const RunArgs&) {
+  const Graph& g = plan_->graph;
+  const std::vector<ValueId> ids = given_values(g);
+  binding_ = outer_;
+  binding_.resize(g.dims()->n_symbols());
+  // Plain symbols first, so that a size given as an expression is checked against them whatever
+  // the order.
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Shape& want = g.type(ids[i]).shape;
+    for (size_t d = 0; d < given_shapes_[i].size() && d < want.rank(); ++d) {
+      const Dim dim = want.dims[d];
+      if (!dim.is_const() && dim.expr()->kind == DimKind::symbol && !binding_[dim.expr()->symbol])
+        bind_shape(Type(kI64, Shape{dim}), {given_shapes_[i][d]}, binding_,
+                   "run: '" + g.input_name(ids[i]) + "'");
+    }
+  }
+  for (size_t i = 0; i < ids.size(); ++i)
+    bind_shape(g.type(ids[i]), given_shapes_[i], binding_, "run: '" + g.input_name(ids[i]) + "'");
+}
+
+void MlxFrame::check_constraints() {
+  for (const Constraint& c : plan_->graph.constraints())
+    check_constraint(plan_->graph, c, binding_);
+}
+
+void MlxFrame::set_shapes() {
+  for (uint32_t v = 0; v < plan_->n_values; ++v)
+    if (!plan_->is_dynamic[v]) shapes_[v] = shape_of(v);
+}
+
+std::vector<int64_t> MlxFrame::shape_of(uint32_t value) const {
+  const ValueId id = plan_->ids[value];
+  std::vector<int64_t> shape;
+  for (Dim d : plan_->graph.type(id).shape) {
+    const int64_t size = evaluate(d, binding_);
+    CHECK_USER(size >= 0, plan_->graph.describe(id.node), ": negative size; got ", size);
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+// What the run was given, as arrays over the same bytes.
+void MlxFrame::give(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  auto wrapped = [](const Tensor& t) { return wrap(t.dtype(), t.shape(), t.data(), t.storage()); };
+  for (size_t i = 0; i < args.inputs.size(); ++i)
+    arrays_[plan_->value(g.inputs()[i])] = wrapped(args.inputs[i]);
+  for (size_t i = 0; i < args.states.size(); ++i)
+    arrays_[plan_->value(g.states()[i].in)] = wrapped(args.states[i]);
+  for (size_t i = 0; i < args.parameters.size(); ++i) {
+    auto& [data, held] = parameters_[i];
+    if (!held || data != args.parameters[i].data()) {
+      data = args.parameters[i].data();
+      held = wrapped(args.parameters[i]);
+    }
+    arrays_[plan_->value(g.parameters()[i])] = held;
+  }
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    if (!g.nodes()[i].is(op<Constant>)) continue;
+    Held& held = constants_[plan_->value({i, 0})];
+    if (!held) held = wrapped(g.nodes()[i].attrs.as<Constant::Attrs>().value);
+    arrays_[plan_->value({i, 0})] = held;
+  }
+}
+
+void MlxFrame::evaluate_now(Arrays arrays) {
+  if (!arrays.empty()) mx::eval(std::move(arrays));
+  run_->finish();
+}
+
+// The value as a tensor, computed now.
+Tensor MlxFrame::tensor_at(uint32_t value) {
+  evaluate_now({*arrays_[value]});
+  return tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value], *arrays_[value],
+                   *plan_->device->cpu.pool);
+}
+
+void MlxFrame::put(uint32_t value, Tensor& to) {
+  const Tensor made = tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value],
+                                *arrays_[value], *plan_->device->cpu.pool);
+  if (to.empty_handle()) {
+    to = made;
+    return;
+  }
+  CHECK_USER(to.dtype() == made.dtype() && to.shape() == made.shape() && to.is_contiguous(),
+             "run: the tensor given for an output does not fit; want ", made.dtype(), " of ",
+             made.bytes(), " bytes, dense");
+  if (made.bytes() > 0) std::memcpy(to.data(), made.data(), made.bytes());
+}
+
+void MlxFrame::finish(const RunArgs& args) {
+  const Graph& g = plan_->graph;
+  Arrays wanted = effects_;
+  for (const NamedValue& o : g.outputs()) wanted.push_back(*arrays_[plan_->value(o.id)]);
+  for (const StateSlot& s : g.states()) wanted.push_back(*arrays_[plan_->value(s.out)]);
+  for (const IndexCheck& c : checks_) wanted.push_back(c.is_bad);
+  effects_.clear();
+  evaluate_now(std::move(wanted));
+  check_indices();
+  for (size_t i = 0; i < args.outputs.size(); ++i)
+    put(plan_->value(g.outputs()[i].id), args.outputs[i]);
+  // States are replaced only now, when everything has succeeded.
+  for (size_t i = 0; i < args.states.size(); ++i) {
+    const mx::array& next = *arrays_[plan_->value(g.states()[i].out)];
+    if (bytes_of(next) == args.states[i].data()) continue;
+    args.states[i] =
+        tensor_of(args.states[i].dtype(), args.states[i].shape(), next, *plan_->device->cpu.pool);
+  }
+}
+
+void MlxFrame::check_indices() {
+  for (const IndexCheck& c : std::exchange(checks_, {})) {
+    if (!mx::array(c.is_bad).item<bool>()) continue;
+    const mx::array all = mx::contiguous(mx::astype(c.indices, mx::int64, stream_), false, stream_);
+    evaluate_now({all});
+    for (size_t i = 0; i < all.size(); ++i) {
+      const int64_t index = all.data<int64_t>()[i];
+      CHECK_USER(index >= -c.size && index < c.size, plan_->graph.describe(c.node),
+                 ": index out of range; got ", index, " at position ", i);
+    }
+  }
+}
+
+std::vector<Tensor> MlxFrame::run_body(std::vector<Tensor> inputs, const DimBinding& outer) {
+  if (outer != outer_) {
+    outer_ = outer;
+    is_bound_ = false;
+  }
+  std::vector<Tensor> outputs(plan_->graph.outputs().size());
+  run({inputs, {}, {}, outputs});
+  return outputs;
+}
+
+}  // namespace lamella::on_mlx

@@ -1,0 +1,80 @@
+// The run-time half: binds sizes, walks the steps and builds MLX's graph, evaluates it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lamella/backends/mlx/plan.h"
+#include "lamella/backends/mlx/row_primitive.h"
+
+namespace lamella::on_mlx {
+
+class MlxFrame final : public Frame, private planned::OutputMaker {
+ public:
+  explicit MlxFrame(std::shared_ptr<const Plan> plan);
+  ~MlxFrame() override;
+
+  void run(const RunArgs& args) override;
+  int64_t arena_bytes() const override { return run_->workspace_bytes(); }
+  void record_steps(std::vector<StepSpan>* spans) override { spans_ = spans; }
+  void cancel_with(const CancelFlag* flag) override { cancel_ = flag; }
+
+  // A run of a body under the symbols that surround it.
+  std::vector<Tensor> run_body(std::vector<Tensor> inputs, const DimBinding& outer);
+
+ private:
+  using Held = std::optional<mx::array>;
+
+  const planned::Operand& allocate(uint32_t step, size_t out,
+                                   std::span<const int64_t> shape) override;
+  // --- sizes
+  void bind(const RunArgs& args);
+  void bind_symbols(const RunArgs& args);
+  void check_constraints();
+  void set_shapes();
+  std::vector<int64_t> shape_of(uint32_t value) const;
+  // --- building
+  void give(const RunArgs& args);
+  void build();
+  void build_step(uint32_t s);
+  Arrays inputs_of(const Step& step) const;
+  void set_outputs(const Step& step, const Arrays& outputs);
+  Arrays lower_sizes(const Step& step);
+  Arrays lower_core(const Step& step);
+  Arrays lower_bytes(const Step& step);
+  Arrays lower_primitive(uint32_t s);
+  void run_host(uint32_t s);
+  void run_reference(uint32_t s);
+  void run_control_step(uint32_t s);
+  void adopt(const Step& step, size_t out, const Tensor& tensor);
+  std::shared_ptr<const BoundStep> bound_step(uint32_t s);
+  // --- evaluating
+  void evaluate_now(Arrays arrays);
+  Tensor tensor_at(uint32_t value);
+  void finish(const RunArgs& args);
+  void check_indices();
+  void put(uint32_t value, Tensor& to);
+
+  std::shared_ptr<const Plan> plan_;
+  mx::Stream stream_;
+  std::shared_ptr<RunState> run_ = std::make_shared<RunState>();
+  std::vector<StepSpan>* spans_ = nullptr;
+  const CancelFlag* cancel_ = nullptr;
+  DimBinding binding_, outer_;
+  std::vector<std::vector<int64_t>> given_shapes_;
+  bool is_bound_ = false;
+  std::vector<std::vector<int64_t>> shapes_;  // by value
+  std::vector<Held> arrays_;                  // by value
+  std::vector<std::pair<const std::byte*, Held>> parameters_;
+  std::vector<Held> constants_;  // by value
+  std::vector<std::shared_ptr<const BoundStep>> bound_steps_;
+  std::vector<IndexCheck> checks_;
+  std::vector<mx::array> effects_;  // states written in place: evaluated though nothing reads them
+  // The host step that runs now: its operands, and outputs as it makes them.
+  std::vector<planned::Operand> host_operands_;
+  std::vector<Tensor> host_outputs_;
+  std::vector<std::vector<std::unique_ptr<MlxFrame>>> body_frames_;  // by step
+};
+
+}  // namespace lamella::on_mlx

@@ -1,0 +1,234 @@
+// From steps to arrays: each way that a node may take.
+#include <mlx/ops.h>
+#include <mlx/transforms.h>
+
+#include <algorithm>
+
+#include "lamella/backends/mlx/array.h"
+#include "lamella/backends/mlx/frame.h"
+#include "lamella/backends/planned/control.h"
+#include "lamella/backends/planned/views.h"
+#include "lamella/base/error.h"
+#include "lamella/ops/evaluate.h"
+
+namespace lamella::on_mlx {
+
+void MlxFrame::build() {
+  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
+    const Step& step = plan_->steps[s];
+    build_step(s);
+    if (plan_->device->mode == MlxMode::eager) {
+      Arrays made;
+      for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o)
+        if (const Held& held = arrays_[plan_->value({step.node, o})]) made.push_back(*held);
+      evaluate_now(std::move(made));
+    }
+    for (uint32_t v : step.dead) arrays_[v].reset();
+  }
+}
+
+void MlxFrame::build_step(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o) {
+    const uint32_t v = plan_->value({step.node, o});
+    const bool is_late =
+        step.way == Way::host || step.way == Way::reference || step.way == Way::control;
+    if (plan_->is_dynamic[v] && !is_late) shapes_[v] = shape_of(v);
+  }
+  switch (step.way) {
+    case Way::sizes:
+      return set_outputs(step, lower_sizes(step));
+    case Way::core:
+      return set_outputs(step, lower_core(step));
+    case Way::bytes:
+      return set_outputs(step, lower_bytes(step));
+    case Way::primitive:
+      return set_outputs(step, lower_primitive(s));
+    case Way::host:
+      return run_host(s);
+    case Way::control:
+      return run_control_step(s);
+    case Way::reference:
+      return run_reference(s);
+  }
+}
+
+Arrays MlxFrame::inputs_of(const Step& step) const {
+  Arrays inputs;
+  for (ValueId id : plan_->graph.nodes()[step.node].inputs)
+    if (!id.absent()) inputs.push_back(*arrays_[plan_->value(id)]);
+  return inputs;
+}
+
+void MlxFrame::set_outputs(const Step& step, const Arrays& outputs) {
+  for (uint32_t o = 0; o < outputs.size(); ++o) arrays_[plan_->value({step.node, o})] = outputs[o];
+}
+
+Arrays MlxFrame::lower_sizes(const Step& step) {
+  const Node& node = plan_->graph.nodes()[step.node];
+  Arrays out;
+  for (uint32_t o = 0; o < node.outputs.size(); ++o) {
+    const DType dtype = node.outputs[o].dtype;
+    const uint32_t v = plan_->value({step.node, o});
+    const Tensor numbers(dtype, shapes_[v]);
+    std::byte* to = numbers.data();
+    for (Dim d : *node.known[o]) {
+      store_int(dtype, to, evaluate(d, binding_));
+      to += dtype.bytes();
+    }
+    out.push_back(wrap(dtype, shapes_[v], numbers.data(), numbers.storage()));
+  }
+  return out;
+}
+
+Arrays MlxFrame::lower_core(const Step& step) {
+  const Node& node = plan_->graph.nodes()[step.node];
+  std::vector<const mx::array*> inputs;
+  for (ValueId id : node.inputs) {
+    const Held* held = id.absent() ? nullptr : &arrays_[plan_->value(id)];
+    inputs.push_back(held && *held ? &**held : nullptr);
+  }
+  LowerCx cx(plan_->graph, step.node, inputs, binding_, stream_, checks_);
+  return step.core->lower(cx);
+}
+
+// A view of bytes: all of them, or whole rows of an encoding of one plane.
+Arrays MlxFrame::lower_bytes(const Step& step) {
+  const Graph& g = plan_->graph;
+  const Node& node = g.nodes()[step.node];
+  const planned::ViewRule* rule = planned::view_rule(g, node);
+  const uint32_t x = plan_->value(node.inputs[0]);
+  Arrays out;
+  for (uint32_t o = 0; o < node.outputs.size(); ++o) {
+    const uint32_t v = plan_->value({step.node, o});
+    const DType dtype = node.outputs[o].dtype;
+    if (!rule->apply) {
+      out.push_back(*arrays_[x]);
+      continue;
+    }
+    std::vector<int64_t> strides(shapes_[v].size()), dense(shapes_[x].size());
+    planned::dense_strides(shapes_[x], dense);
+    int64_t offset = 0;
+    rule->apply(g, node, o, shapes_[x], dense, shapes_[v], binding_, strides, offset);
+    const quant::Format* format = dtype.info().format;
+    CHECK_USER(format, "mlx: no way runs ", g.describe(step.node), "; got ", dtype,
+               "; want a type that MLX has, or an encoding");
+    const int64_t k = shapes_[v].back();
+    const int64_t at = k == 0 ? 0 : offset / k * format->blocks(k) * format->block_bytes();
+    const int64_t n = static_cast<int64_t>(tensor_bytes(dtype, shapes_[v]));
+    out.push_back(mx::slice(*arrays_[x], mlx_shape(std::vector<int64_t>{at}),
+                            mlx_shape(std::vector<int64_t>{at + n}), stream_));
+  }
+  return out;
+}
+
+std::shared_ptr<const BoundStep> MlxFrame::bound_step(uint32_t s) {
+  std::shared_ptr<const BoundStep>& cached = bound_steps_[s];
+  if (cached) return cached;
+  const Step& step = plan_->steps[s];
+  const Node& node = plan_->graph.nodes()[step.node];
+  auto bound = std::make_shared<BoundStep>();
+  bound->plan = plan_;
+  bound->step = s;
+  bound->n_inputs = node.inputs.size();
+  bool is_dynamic = false;
+  auto add = [&](ValueId id) {
+    const uint32_t v = plan_->value(id);
+    bound->dtypes.push_back(id.absent() ? DType{} : plan_->graph.type(id).dtype);
+    bound->shapes.push_back(id.absent() ? std::vector<int64_t>{} : shapes_[v]);
+    is_dynamic = is_dynamic || (!id.absent() && plan_->is_dynamic[v]);
+  };
+  for (ValueId id : node.inputs) add(id);
+  for (uint32_t o = 0; o < node.outputs.size(); ++o) add({step.node, o});
+  if (is_dynamic) return bound;
+  cached = bound;
+  return cached;
+}
+
+Arrays MlxFrame::lower_primitive(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  const std::shared_ptr<const BoundStep> bound = bound_step(s);
+  std::vector<mx::Shape> shapes;
+  std::vector<mx::Dtype> dtypes;
+  for (size_t i = bound->n_inputs; i < bound->shapes.size(); ++i) {
+    shapes.push_back(carried_shape(bound->dtypes[i], bound->shapes[i]));
+    dtypes.push_back(carried_dtype(bound->dtypes[i]));
+  }
+  auto primitive = std::make_shared<RowPrimitive>(stream_, bound, run_);
+  Arrays outputs;
+  if (shapes.size() == 1)
+    outputs.emplace_back(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs_of(step));
+  else
+    outputs = mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs_of(step));
+  if (step.in_place) effects_.push_back(outputs[0]);
+  return outputs;
+}
+
+// Runs the row here: its inputs are computed first, and it says how large its outputs are.
+void MlxFrame::run_host(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  const Node& node = plan_->graph.nodes()[step.node];
+  Arrays inputs = inputs_of(step);
+  evaluate_now(inputs);
+  Operands operands(bound_step(s), inputs, {});
+  operands.make_dense(plan_->device->cpu);
+  host_operands_.assign(operands.all().begin(), operands.all().end());
+  host_outputs_.assign(node.outputs.size(), Tensor());
+  run_->launch(operands.bound(), host_operands_, this);
+  run_->finish();
+  for (size_t o = 0; o < host_outputs_.size(); ++o) adopt(step, o, host_outputs_[o]);
+  check_constraints();
+}
+
+const planned::Operand& MlxFrame::allocate(uint32_t s, size_t out, std::span<const int64_t> shape) {
+  const Step& step = plan_->steps[s];
+  const Node& node = plan_->graph.nodes()[step.node];
+  Tensor& made = host_outputs_[out];
+  made = Tensor(node.outputs[out].dtype, {shape.begin(), shape.end()});
+  planned::Operand& operand = host_operands_[node.inputs.size() + out];
+  operand = {made.data(), made.shape().data(), made.strides().data(),
+             static_cast<uint32_t>(made.rank()), made.dtype()};
+  return operand;
+}
+
+// Makes `tensor` the value of an output, and binds the symbols of its type.
+void MlxFrame::adopt(const Step& step, size_t out, const Tensor& tensor) {
+  const uint32_t v = plan_->value({step.node, static_cast<uint32_t>(out)});
+  bind_shape(plan_->graph.type(plan_->ids[v]), tensor.shape(), binding_,
+             plan_->graph.describe(step.node));
+  shapes_[v] = tensor.shape();
+  arrays_[v] = wrap(tensor.dtype(), tensor.shape(), tensor.data(), tensor.storage());
+}
+
+void MlxFrame::run_reference(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  std::vector<RefTensor> inputs;
+  for (ValueId id : plan_->graph.nodes()[step.node].inputs)
+    if (!id.absent()) inputs.push_back(RefTensor::from(tensor_at(plan_->value(id))));
+  const std::vector<RefTensor> outputs =
+      evaluate_body(*step.meaning, std::move(inputs), binding_, cancel_);
+  for (size_t o = 0; o < outputs.size(); ++o) adopt(step, o, outputs[o].to_tensor());
+}
+
+void MlxFrame::run_control_step(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  const Node& node = plan_->graph.nodes()[step.node];
+  std::vector<Tensor> inputs;
+  for (ValueId id : node.inputs)
+    inputs.push_back(id.absent() ? Tensor() : tensor_at(plan_->value(id)));
+  auto& frames = body_frames_[s];
+  if (frames.empty())
+    for (const auto& body : step.bodies) frames.push_back(std::make_unique<MlxFrame>(body));
+  std::vector<planned::RunBody> bodies;
+  for (const auto& frame : frames) {
+    frame->cancel_with(cancel_);
+    bodies.push_back([&frame](std::vector<Tensor> given, const DimBinding& outer) {
+      return frame->run_body(std::move(given), outer);
+    });
+  }
+  const std::vector<Tensor> outputs =
+      planned::run_control(node, std::move(inputs), bodies, binding_);
+  for (size_t o = 0; o < outputs.size(); ++o) adopt(step, o, outputs[o].contiguous());
+}
+
+}  // namespace lamella::on_mlx

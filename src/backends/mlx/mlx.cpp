@@ -1,0 +1,159 @@
+#include "lamella/backends/mlx/mlx.h"
+
+#include <mlx/version.h>
+
+#include <algorithm>
+
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/cpu/target.h"
+#include "lamella/backends/mlx/frame.h"
+#include "lamella/backends/planned/control.h"
+#include "lamella/backends/planned/placement.h"
+#include "lamella/backends/planned/views.h"
+#include "lamella/base/error.h"
+#include "lamella/ops/cost.h"
+
+namespace lamella {
+namespace {
+
+using on_mlx::Choice;
+using on_mlx::Device;
+using on_mlx::Plan;
+using on_mlx::Step;
+using on_mlx::Way;
+
+class MlxExecutable final : public Executable {
+ public:
+  explicit MlxExecutable(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  std::unique_ptr<Frame> new_frame() const override {
+    return std::make_unique<on_mlx::MlxFrame>(plan_);
+  }
+  const Graph& graph() const override { return plan_->graph; }
+
+  std::vector<NodeReport> report(const DimBinding& binding) const override {
+    std::vector<NodeReport> out;
+    for (const Step& step : plan_->steps) {
+      const Node& node = plan_->graph.nodes()[step.node];
+      NodeReport r;
+      r.node = step.node;
+      r.op = node.op->info.name;
+      r.origin = node.origin ? *node.origin : "";
+      r.row = name_of(step);
+      r.why = step.why;
+      r.type = node.outputs[0];
+      const Cost cost = cost_of(plan_->graph, step.node, binding);
+      const bool computes = step.way == Way::primitive || step.way == Way::core;
+      r.flops = computes ? cost.flops : 0;
+      r.bytes = cost.bytes;
+      if (!step.copied.empty())
+        r.copied = str(node.op->inputs.names[step.updates], ": ", step.copied);
+      out.push_back(std::move(r));
+    }
+    return out;
+  }
+
+  // Values live from their step to the last that reads them, as MLX holds them.
+  MemoryEstimate estimate_memory(const DimBinding& binding) const override {
+    const Graph& g = plan_->graph;
+    MemoryEstimate m;
+    for (ValueId id : g.parameters()) m.parameter_bytes += evaluate(g.type(id).bytes(), binding);
+    for (const StateSlot& s : g.states()) m.state_bytes += evaluate(g.type(s.in).bytes(), binding);
+    int64_t live = 0;
+    for (const Step& step : plan_->steps) {
+      const Node& node = g.nodes()[step.node];
+      for (uint32_t o = 0; o < node.outputs.size(); ++o)
+        live += bytes_of(plan_->value({step.node, o}), step, binding);
+      m.arena_bytes = std::max(m.arena_bytes, live);
+      for (uint32_t v : step.dead) live -= bytes_of(v, step, binding);
+    }
+    return m;
+  }
+
+ private:
+  // 0 for views and for what shares its input's memory, and where only data decide the size.
+  int64_t bytes_of(uint32_t value, const Step&, const DimBinding& binding) const {
+    const ValueId id = plan_->ids[value];
+    const Type& type = plan_->graph.type(id);
+    if (plan_->is_dynamic[value] || !type.is_tensor() || type.dtype.is_string() ||
+        planned::view_rule(plan_->graph, plan_->graph.nodes()[id.node]) ||
+        !plan_->graph.nodes()[id.node].op->info.updates.empty())
+      return 0;
+    return evaluate(type.bytes(), binding);
+  }
+
+  std::shared_ptr<const Plan> plan_;
+};
+
+class MlxBackend final : public Backend {
+ public:
+  explicit MlxBackend(const MlxOptions& options) {
+    device_.cpu = cpu::make_device({.threads = options.threads, .isa = options.isa});
+    device_.mode = options.mode;
+    device_.lowering = options.lowering;
+    device_.streams = std::make_shared<on_mlx::Streams>();
+  }
+
+  std::string_view name() const override { return "mlx"; }
+
+  // As the CPU's, whose rows the custom primitives run; and what mlx::core's rows take beside.
+  Target target(const CompileOptions& options) const override {
+    const auto device = this->device(options);
+    Target t = cpu::make_target({device, &device->cpu}, "");
+    t.name = "mlx";
+    auto choice = [device, force = options.force_row](const Graph& g, uint32_t node) {
+      return on_mlx::choose(g, g.nodes()[node], *device, force);
+    };
+    t.claims = [choice](const Graph& g, uint32_t node) {
+      const Node& n = g.nodes()[node];
+      return n.op->has(kStructural) || planned::is_control(n) || choice(g, node);
+    };
+    t.has_row = [lowering = device_.lowering](const Op& o) {
+      return !on_mlx::row_names(o, lowering).empty();
+    };
+    t.takes_strides = [choice](const Graph& g, uint32_t node, size_t input) {
+      const Choice c = choice(g, node);
+      return c.core || (c.row && (c.row->strided_inputs >> std::min<size_t>(input, 31) & 1));
+    };
+    t.activation_encoding = [choice, device](const Graph& g, uint32_t node) {
+      const Choice c = choice(g, node);
+      return c.row && c.row->activation ? c.row->activation(g, g.nodes()[node], &device->cpu)
+                                        : DType{};
+    };
+    t.fits_region = [choice](const Graph& g, uint32_t node) {
+      const Choice c = choice(g, node);
+      return c.row && c.row->in_region;
+    };
+    return t;
+  }
+
+  std::shared_ptr<const Executable> build(Graph graph,
+                                          const CompileOptions& options) const override {
+    return std::make_shared<MlxExecutable>(Plan::make(std::move(graph), device(options), options));
+  }
+
+  std::vector<std::string> rows(const Op& op) const override {
+    return on_mlx::row_names(op, device_.lowering);
+  }
+
+ private:
+  std::shared_ptr<const Device> device(const CompileOptions& options) const {
+    auto device = std::make_shared<Device>(device_);
+    device->cpu.phase = options.phase;
+    return device;
+  }
+
+  Device device_;
+};
+
+}  // namespace
+
+bool has_mlx() { return true; }
+
+std::string mlx_version() { return ::mlx::core::version(); }
+
+std::unique_ptr<Backend> make_mlx_backend(const MlxOptions& options) {
+  return std::make_unique<MlxBackend>(options);
+}
+
+}  // namespace lamella

@@ -1,0 +1,286 @@
+#include "lamella/backends/mlx/plan.h"
+
+#include <algorithm>
+
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/mlx/array.h"
+#include "lamella/backends/planned/control.h"
+#include "lamella/backends/planned/plan.h"
+#include "lamella/backends/planned/views.h"
+#include "lamella/base/error.h"
+
+namespace lamella::on_mlx {
+namespace {
+
+constexpr std::string_view kPrimitive = "primitive ";
+
+std::string primitive_name(const planned::Row& row) {
+  return std::string(kPrimitive) + std::string(row.name);
+}
+
+bool is_carried_as_bytes(const Graph& g, const Node& n) {
+  return !mlx_dtype(g.type(n.inputs[0]).dtype);
+}
+
+// Output sizes name symbols that the node itself binds.
+bool is_view(const Graph& g, const Node& n) { return planned::view_rule(g, n) != nullptr; }
+
+Choice primitive_choice(const Graph& g, const Node& n, const Device& device,
+                        std::string_view force) {
+  Choice c;
+  if (force.substr(0, kPrimitive.size()) == kPrimitive) force.remove_prefix(kPrimitive.size());
+  c.row = planned::choose_row(cpu::kernel_rows(), g, n, &device.cpu, force, &c.why);
+  return c;
+}
+
+Choice core_choice(const Graph& g, const Node& n) {
+  Choice c;
+  c.core = find_core_row(g, n);
+  if (c.core) c.way = Way::core;
+  return c;
+}
+
+class Builder {
+ public:
+  Builder(Plan& plan, const CompileOptions& options, std::set<uint32_t> outer)
+      : plan_(plan), g_(plan.graph), options_(options), bound_(std::move(outer)) {}
+
+  void build() {
+    number_values();
+    find_bound_symbols();
+    find_needed();
+    for (uint32_t i = 0; i < n_nodes(); ++i) add_node(i);
+    find_dead();
+  }
+
+ private:
+  uint32_t n_nodes() const { return static_cast<uint32_t>(g_.nodes().size()); }
+  size_t n_read(const Node& n) const { return is_view(g_, n) ? 1 : n.inputs.size(); }
+  bool is_known(const Node& n) const {
+    return !n.is(op<Constant>) && !n.op->has(kStructural) &&
+           std::all_of(n.known.begin(), n.known.end(), [](auto& k) { return k != nullptr; });
+  }
+  bool is_sizes(const Node& n) const { return n.is(op<Sizes>) || is_known(n); }
+
+  void number_values() {
+    for (uint32_t i = 0; i < n_nodes(); ++i) {
+      plan_.first_value.push_back(plan_.n_values);
+      for (uint32_t o = 0; o < g_.nodes()[i].outputs.size(); ++o) plan_.ids.push_back({i, o});
+      plan_.n_values = static_cast<uint32_t>(plan_.ids.size());
+    }
+    plan_.is_dynamic.assign(plan_.n_values, false);
+  }
+
+  void find_bound_symbols() {
+    SymbolsUsed used;
+    for (const Node& n : g_.nodes())
+      if (n.op->has(kStructural))
+        for (const Type& t : n.outputs)
+          for (Dim d : t.shape) used.add(d);
+    for (const DimExpr* s : used.symbols()) bound_.insert(s->symbol);
+  }
+
+  bool names_unbound_symbols(const Type& type) const {
+    SymbolsUsed used;
+    for (Dim d : type.shape) used.add(d);
+    return std::any_of(used.symbols().begin(), used.symbols().end(),
+                       [&](const DimExpr* s) { return !bound_.count(s->symbol); });
+  }
+
+  void find_needed() {
+    needed_.assign(n_nodes(), false);
+    for (const NamedValue& o : g_.outputs()) needed_[o.id.node] = true;
+    for (const StateSlot& s : g_.states()) needed_[s.out.node] = true;
+    for (uint32_t i = n_nodes(); i-- > 0;) {
+      const Node& n = g_.nodes()[i];
+      if (n.op->has(kOrdered)) needed_[i] = true;
+      if (!needed_[i] || is_sizes(n)) continue;
+      for (size_t k = 0; k < n_read(n); ++k)
+        if (!n.inputs[k].absent()) needed_[n.inputs[k].node] = true;
+    }
+  }
+
+  void add_node(uint32_t i) {
+    const Node& n = g_.nodes()[i];
+    if (!needed_[i] || (n.op->has(kStructural) && !n.is(op<Sizes>))) return;
+    Step step;
+    step.node = i;
+    bool binds = false;
+    for (uint32_t o = 0; o < n.outputs.size(); ++o)
+      if (names_unbound_symbols(n.outputs[o])) plan_.is_dynamic[plan_.value({i, o})] = true;
+    for (const Type& t : n.outputs) binds = binds_symbols(t) || binds;
+    if (is_sizes(n))
+      step.way = Way::sizes;
+    else if (planned::is_control(n))
+      add_bodies(step, n);
+    else
+      choose_way(step, i, n, binds);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  // The node binds a symbol of this type that nothing before it has.
+  bool binds_symbols(const Type& type) {
+    SymbolsUsed used;
+    for (Dim d : type.shape) used.add(d);
+    bool found = false;
+    for (const DimExpr* s : used.symbols())
+      if (!bound_.count(s->symbol)) found = fresh_.insert(s->symbol).second || found;
+    return found;
+  }
+
+  void add_bodies(Step& step, const Node& n) {
+    step.way = Way::control;
+    std::set<uint32_t> symbols = bound_;
+    symbols.insert(fresh_.begin(), fresh_.end());
+    for (const GraphPtr& body : n.attrs.graphs())
+      step.bodies.push_back(Plan::make(*body, plan_.device, options_, symbols));
+  }
+
+  void choose_way(Step& step, uint32_t i, const Node& n, bool binds) {
+    const Choice c = choose(g_, n, *plan_.device, options_.force_row);
+    step.why = c.why;
+    CHECK_USER(c || options_.allow_fallback, "mlx: no kernel runs ", g_.describe(i), "; got ",
+               input_types(n), "; ", c.why.empty() ? "no row has this op" : c.why,
+               "; hint: allow fallback to the reference");
+    step.way = c ? c.way : Way::reference;
+    step.row = c.row;
+    step.core = c.core;
+    if (step.way == Way::reference) step.meaning = std::make_shared<const Graph>(alone(n));
+    if (step.way != Way::primitive) return;
+    if (binds) step.way = Way::host;
+    if (step.row->prepare) step.prepared = step.row->prepare(g_, n, &plan_.device->cpu);
+    if (!n.op->info.updates.empty()) set_updates(step, n);
+  }
+
+  void set_updates(Step& step, const Node& n) {
+    for (uint32_t k = 0; k < n.op->inputs.size; ++k)
+      if (n.op->inputs.names[k] == n.op->info.updates) step.updates = k;
+    const ValueId from = n.inputs[step.updates];
+    if (!is_state(from)) return;
+    if (!step.row->appends)
+      step.copied = "a failed run must leave the state as it was";
+    else if (n_readers(from) > 1)
+      step.copied = "another node reads the old value";
+    step.in_place = step.copied.empty();
+  }
+
+  bool is_state(ValueId id) const {
+    return g_.node(id).is(op<Input>) &&
+           g_.node(id).attrs.as<Input::Attrs>().role == InputRole::state;
+  }
+
+  size_t n_readers(ValueId id) const {
+    size_t n_found = 0;
+    for (uint32_t i = 0; i < n_nodes(); ++i)
+      if (needed_[i])
+        n_found += static_cast<size_t>(
+            std::count(g_.nodes()[i].inputs.begin(), g_.nodes()[i].inputs.end(), id));
+    for (const NamedValue& o : g_.outputs()) n_found += o.id == id;
+    return n_found;
+  }
+
+  std::string input_types(const Node& n) const {
+    std::string out;
+    for (ValueId id : n.inputs)
+      out += (out.empty() ? "" : ", ") + (id.absent() ? "_" : g_.type(id).text());
+    return out;
+  }
+
+  // The node as a graph of its own, for the reference.
+  Graph alone(const Node& n) const {
+    Graph graph(std::string(n.op->info.name), g_.dims());
+    std::vector<Value> inputs;
+    for (ValueId id : n.inputs)
+      inputs.push_back(id.absent() ? Value{}
+                                   : graph.input("x" + std::to_string(inputs.size()), g_.type(id)));
+    const auto out = graph.add(*n.op, inputs, n.attrs, n.n_saved > 0, n.fresh);
+    for (size_t o = 0; o < out.size(); ++o) graph.output("y" + std::to_string(o), out[o]);
+    return graph;
+  }
+
+  // Values are let go behind the last step that reads them, so that MLX may write where they lay.
+  void find_dead() {
+    std::vector<uint32_t> last(plan_.n_values, kNone);
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
+      const Node& n = g_.nodes()[plan_.steps[s].node];
+      for (uint32_t o = 0; o < n.outputs.size(); ++o)
+        last[plan_.value({plan_.steps[s].node, o})] = s;
+      if (plan_.steps[s].way == Way::sizes) continue;
+      for (size_t k = 0; k < n_read(n); ++k)
+        if (!n.inputs[k].absent()) last[plan_.value(n.inputs[k])] = s;
+    }
+    for (const NamedValue& o : g_.outputs()) last[plan_.value(o.id)] = kNone;
+    for (const StateSlot& s : g_.states()) last[plan_.value(s.out)] = kNone;
+    for (uint32_t v = 0; v < plan_.n_values; ++v)
+      if (last[v] != kNone && !g_.nodes()[plan_.ids[v].node].op->has(kStructural))
+        plan_.steps[last[v]].dead.push_back(v);
+  }
+
+  Plan& plan_;
+  const Graph& g_;
+  const CompileOptions& options_;
+  std::vector<bool> needed_;
+  std::set<uint32_t> bound_, fresh_;
+};
+
+}  // namespace
+
+Choice choose(const Graph& g, const Node& n, const Device& device, std::string_view force) {
+  if (is_view(g, n) && is_carried_as_bytes(g, n)) {
+    Choice c;
+    c.way = Way::bytes;
+    return c;
+  }
+  const Choice core = core_choice(g, n);
+  const bool is_forced = core && core.core->name == force;
+  if (core && (is_view(g, n) || is_forced)) return core;
+  const Choice primitive = primitive_choice(g, n, device, force);
+  const bool wants_primitive =
+      primitive && !force.empty() && primitive_name(*primitive.row) == force;
+  if (wants_primitive || !core) return primitive;
+  return device.lowering == MlxLowering::gpu || !primitive ? core : primitive;
+}
+
+std::vector<std::string> row_names(const Op& op, MlxLowering lowering) {
+  std::vector<std::string> core, primitive;
+  for (const CoreRow& row : core_rows())
+    if (row.op == &op) core.emplace_back(row.name);
+  for (const planned::Row& row : cpu::kernel_rows())
+    if (row.op == &op) primitive.push_back(primitive_name(row));
+  auto& first = lowering == MlxLowering::gpu || op.has(kView) ? core : primitive;
+  auto& second = &first == &core ? primitive : core;
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::string name_of(const Step& step) {
+  switch (step.way) {
+    case Way::sizes:
+      return "sizes";
+    case Way::core:
+      return std::string(step.core->name);
+    case Way::bytes:
+      return "view";
+    case Way::primitive:
+      return primitive_name(*step.row);
+    case Way::host:
+      return "host " + std::string(step.row->name);
+    case Way::control:
+      return "control";
+    case Way::reference:
+      return "reference";
+  }
+  return "";
+}
+
+std::shared_ptr<const Plan> Plan::make(Graph graph, std::shared_ptr<const Device> device,
+                                       const CompileOptions& options,
+                                       std::set<uint32_t> outer_symbols) {
+  auto plan = std::make_shared<Plan>();
+  plan->graph = std::move(graph);
+  plan->device = std::move(device);
+  Builder(*plan, options, std::move(outer_symbols)).build();
+  return plan;
+}
+
+}  // namespace lamella::on_mlx

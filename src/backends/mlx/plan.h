@@ -1,0 +1,89 @@
+// The compile-time half: which way each node takes, and how long its results are needed.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lamella/backends/backend.h"
+#include "lamella/backends/cpu/device.h"
+#include "lamella/backends/mlx/core_row.h"
+#include "lamella/backends/mlx/mlx.h"
+#include "lamella/backends/mlx/streams.h"
+#include "lamella/backends/planned/row.h"
+
+namespace lamella::on_mlx {
+
+// What the back end's programs share.
+struct Device {
+  cpu::Device cpu;  // of the custom primitives
+  MlxMode mode = MlxMode::lazy;
+  MlxLowering lowering = MlxLowering::cpu;
+  std::shared_ptr<Streams> streams;
+};
+
+enum class Way : uint8_t {
+  sizes,      // numbers known once symbols are bound
+  core,       // mlx::core calls
+  bytes,      // a view of an encoded tensor: the same bytes, or some of them
+  primitive,  // a custom primitive around one row of the CPU's table
+  host,       // the same row on the caller's thread, since only the data decide the sizes
+  control,    // if, loop, scan
+  reference,  // a fallback that was allowed
+};
+
+inline constexpr uint32_t kNone = ~0u;
+
+class Plan;
+
+struct Step {
+  Way way = Way::primitive;
+  uint32_t node = 0;
+  const planned::Row* row = nullptr;
+  const CoreRow* core = nullptr;
+  std::shared_ptr<const void> prepared;
+  // The input that output 0 is an updated copy of; whether the state's own memory may be written.
+  uint32_t updates = kNone;
+  bool in_place = false;
+  std::string copied;                               // why not
+  std::vector<std::shared_ptr<const Plan>> bodies;  // control
+  std::shared_ptr<const Graph> meaning;             // reference: the node alone
+  std::vector<uint32_t> dead;                       // values that no later step reads
+  std::string why;                                  // rows that did not take it
+};
+
+// One of the ways a node may take; null and empty where there is none.
+struct Choice {
+  Way way = Way::primitive;
+  const planned::Row* row = nullptr;
+  const CoreRow* core = nullptr;
+  std::string why;
+  explicit operator bool() const { return row || core || way != Way::primitive; }
+};
+
+// The way for a node: the preferred row, or the one named `force`.
+Choice choose(const Graph& graph, const Node& node, const Device& device, std::string_view force);
+// Names of the rows for an op in order of preference, and what a choice goes by in reports.
+std::vector<std::string> row_names(const Op& op, MlxLowering lowering);
+std::string name_of(const Step& step);
+
+class Plan {
+ public:
+  // UserError names op and back end where nothing takes a node.
+  static std::shared_ptr<const Plan> make(Graph graph, std::shared_ptr<const Device> device,
+                                          const CompileOptions& options,
+                                          std::set<uint32_t> outer_symbols = {});
+
+  uint32_t value(ValueId id) const { return id.absent() ? kNone : first_value[id.node] + id.out; }
+
+  Graph graph;
+  std::shared_ptr<const Device> device;
+  std::vector<uint32_t> first_value;  // by node: values count through all outputs
+  uint32_t n_values = 0;
+  std::vector<ValueId> ids;      // by value
+  std::vector<bool> is_dynamic;  // by value: its sizes are known only when its step has run
+  std::vector<Step> steps;
+};
+
+}  // namespace lamella::on_mlx

@@ -1,0 +1,166 @@
+#include "lamella/backends/mlx/row_primitive.h"
+
+#include <mlx/backend/cpu/encoder.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "lamella/backends/mlx/array.h"
+#include "lamella/backends/planned/views.h"
+#include "lamella/base/error.h"
+#include "lamella/kernels/cpu/copy.h"
+
+namespace lamella::on_mlx {
+namespace {
+
+using planned::Operand;
+
+bool takes_strides(const BoundStep& bound, size_t input) {
+  return bound.at().row->strided_inputs >> std::min<size_t>(input, 31) & 1;
+}
+
+}  // namespace
+
+RunState::~RunState() { std::free(workspace_); }
+
+void RunState::start(const CancelFlag* cancel, std::vector<StepSpan>* spans) {
+  cancel_ = cancel;
+  spans_ = spans;
+  failed_ = nullptr;
+}
+
+std::byte* RunState::workspace(int64_t bytes) {
+  if (bytes <= workspace_capacity_) return workspace_;
+  std::free(workspace_);
+  const size_t size = (static_cast<size_t>(bytes) + 63) / 64 * 64;
+  workspace_ = static_cast<std::byte*>(std::aligned_alloc(64, size));
+  workspace_capacity_ = workspace_ ? bytes : 0;
+  return workspace_;
+}
+
+void RunState::launch(const BoundStep& bound, std::span<const Operand> operands,
+                      planned::OutputMaker* maker) {
+  if (failed_ || (cancel_ && cancel_->load(std::memory_order_relaxed))) return;
+  const auto start = std::chrono::steady_clock::now();
+  const Step& step = bound.at();
+  auto cx = [&](std::byte* scratch) {
+    return planned::StepCx(bound.node(), operands, step.prepared.get(), scratch,
+                           &bound.plan->device->cpu, maker, bound.step, bound.n_inputs);
+  };
+  const int64_t wanted = step.row->workspace ? step.row->workspace(cx(nullptr)) : 0;
+  std::byte* scratch = workspace(wanted);
+  planned::Status status{planned::Status::no_memory, 0, 0};
+  if (scratch || wanted == 0) status = step.row->launch(cx(scratch));
+  if (spans_) spans_->push_back({bound.step, 0, start, std::chrono::steady_clock::now()});
+  if (status.code == planned::Status::ok) return;
+  failed_ = bound.plan.get();
+  failed_node_ = step.node;
+  status_ = status;
+}
+
+void RunState::finish() const {
+  check_cancelled(cancel_);
+  if (!failed_) return;
+  const std::string where = failed_->graph.describe(failed_node_);
+  if (status_.code == planned::Status::no_memory) throw DeviceError(str(where, ": out of memory"));
+  const bool is_index = status_.code == planned::Status::index_out_of_range;
+  throw UserError(str(where, ": ", is_index ? "index out of range" : "bad value", "; got ",
+                      status_.value, " at position ", status_.index));
+}
+
+Operands::Operands(std::shared_ptr<const BoundStep> bound, const std::vector<mx::array>& inputs,
+                   const std::vector<mx::array>& outputs)
+    : bound_(std::move(bound)) {
+  const BoundStep& b = *bound_;
+  size_t n_sizes = 0;
+  for (const auto& shape : b.shapes) n_sizes += shape.size();
+  strides_.resize(n_sizes);
+  operands_.resize(b.shapes.size());
+  int64_t* strides = strides_.data();
+  size_t present = 0;
+  for (size_t i = 0; i < b.shapes.size(); ++i) {
+    if (b.dtypes[i].is_none()) continue;
+    const bool is_input = i < b.n_inputs;
+    if (!is_input && outputs.empty()) {
+      operands_[i] = {nullptr, b.shapes[i].data(), strides,
+                      static_cast<uint32_t>(b.shapes[i].size()), b.dtypes[i]};
+      strides += b.shapes[i].size();
+      continue;
+    }
+    const mx::array& a = is_input ? inputs[present++] : outputs[i - b.n_inputs];
+    const std::span<const int64_t> shape = b.shapes[i];
+    operands_[i] = {bytes_of(a), shape.data(), strides, static_cast<uint32_t>(shape.size()),
+                    b.dtypes[i]};
+    if (a.flags().row_contiguous || !is_input) {
+      planned::dense_strides(shape, {strides, shape.size()});
+    } else {
+      std::copy(a.strides().begin(), a.strides().end(), strides);
+      if (!takes_strides(b, i)) not_dense_.push_back(static_cast<uint32_t>(i));
+    }
+    strides += shape.size();
+  }
+}
+
+void Operands::make_dense(const cpu::Device& device) {
+  for (uint32_t i : not_dense_) {
+    Operand& x = operands_[i];
+    int64_t* strides = const_cast<int64_t*>(x.strides);
+    std::vector<int64_t> dense(x.rank);
+    planned::dense_strides(x.sizes(), dense);
+    const int64_t size = x.dtype.bytes(), n = x.numel();
+    copies_.emplace_back(new std::byte[static_cast<size_t>(std::max<int64_t>(n * size, 1))]);
+    if (n > 0)
+      cpu::copy({size, x.sizes(), {x.strides, x.rank}, dense, x.data, copies_.back().get()},
+                *device.pool);
+    x.data = copies_.back().get();
+    std::copy(dense.begin(), dense.end(), strides);
+  }
+}
+
+// Output 0 in the memory of an input, where the row allows it and nothing else holds that memory.
+bool RowPrimitive::share_input(const std::vector<mx::array>& inputs, mx::array& output) const {
+  const BoundStep& b = *bound_;
+  const Step& step = b.at();
+  size_t present = 0;
+  for (size_t i = 0; i < b.n_inputs; ++i) {
+    if (b.dtypes[i].is_none()) continue;
+    const mx::array& in = inputs[present++];
+    const bool is_updated = i == step.updates;
+    const bool may = is_updated || (step.row->in_place_inputs >> std::min<size_t>(i, 31) & 1);
+    const bool is_free =
+        (is_updated && step.in_place) || (in.is_donatable() && in.flags().row_contiguous);
+    if (!may || !is_free || b.dtypes[i] != b.dtypes[b.n_inputs] ||
+        b.shapes[i] != b.shapes[b.n_inputs])
+      continue;
+    output.copy_shared_buffer(in);
+    return true;
+  }
+  return false;
+}
+
+void RowPrimitive::eval_cpu(const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) {
+  const Step& step = bound_->at();
+  const bool shares = share_input(inputs, outputs[0]);
+  for (size_t o = shares ? 1 : 0; o < outputs.size(); ++o) allocate(outputs[o]);
+  auto operands = std::make_shared<Operands>(bound_, inputs, outputs);
+  const bool copies = step.updates != kNone && !shares;
+  mx::cpu::get_command_encoder(stream()).dispatch([operands, run = run_, copies] {
+    const BoundStep& bound = operands->bound();
+    operands->make_dense(bound.plan->device->cpu);
+    if (copies) {
+      const Operand &from = operands->all()[bound.at().updates],
+                    &to = operands->all()[bound.n_inputs];
+      const size_t bytes = tensor_bytes(to.dtype, to.sizes());
+      if (bytes > 0) std::memcpy(to.data, from.data, bytes);
+    }
+    run->launch(bound, operands->all(), nullptr);
+  });
+}
+
+void RowPrimitive::eval_gpu(const std::vector<mx::array>&, std::vector<mx::array>&) {
+  throw InternalError("mlx: a row of the CPU's table was placed on a GPU");
+}
+
+}  // namespace lamella::on_mlx

@@ -1,0 +1,199 @@
+// The mlx back end as a whole: inputs that end a process where MLX meets them, several sessions at
+// once, states, loops.
+#include "lamella/backends/mlx/mlx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+
+#include "lamella/base/error.h"
+#include "lamella/ops/attention/kv_append.h"
+#include "lamella/ops/control/loop.h"
+#include "lamella/ops/index/gather.h"
+#include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/math/div.h"
+#include "lamella/ops/math/mod.h"
+#include "lamella/ops/operators.h"
+#include "lamella/ops/reduce/max.h"
+#include "lamella/ops/shape/transpose.h"
+#include "lamella/runtime/program.h"
+
+namespace lamella {
+namespace {
+
+constexpr const char* kNoMlx = "built without MLX; ./x setup installs it";
+constexpr MlxLowering kLowerings[] = {MlxLowering::cpu, MlxLowering::gpu};
+constexpr MlxMode kModes[] = {MlxMode::lazy, MlxMode::eager};
+
+Tensor floats(std::vector<int64_t> shape, const std::vector<double>& values) {
+  return Tensor::from(kF32, std::move(shape), values);
+}
+Tensor ints(std::vector<int64_t> shape, const std::vector<int64_t>& values) {
+  return Tensor::from(kI32, std::move(shape), values);
+}
+
+Graph look_up() {
+  Graph g;
+  const Value x = g.input("x", Type(kF32, {g.symbol("rows"), 2}));
+  g.output("y", gather(x, g.input("at", Type(kI32, {g.symbol("n")}))) * 2.0);
+  return g;
+}
+
+TEST(Mlx, AnIndexOutOfRangeIsAnError) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxLowering lowering : kLowerings)
+    for (MlxMode mode : kModes) {
+      const auto backend = make_mlx_backend({.threads = 1, .mode = mode, .lowering = lowering});
+      const auto program = compile(look_up(), *backend);
+      const Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+      for (int64_t bad : {int64_t{3}, int64_t{-4}, int64_t{1} << 30}) {
+        try {
+          program->run({{"x", x}, {"at", ints({2}, {0, bad})}});
+          FAIL() << bad;
+        } catch (const UserError& e) {
+          EXPECT_THAT(e.what(), testing::HasSubstr("index out of range"));
+          EXPECT_THAT(e.what(), testing::HasSubstr(std::to_string(bad)));
+        }
+      }
+      const TensorMap y = program->run({{"x", x}, {"at", ints({2}, {-1, 0})}});
+      EXPECT_EQ(y.at("y").to_doubles(), (std::vector<double>{10, 12, 2, 4}));
+    }
+}
+
+TEST(Mlx, NothingIsAFineSize) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxLowering lowering : kLowerings) {
+    const auto backend = make_mlx_backend({.threads = 1, .lowering = lowering});
+    const auto program = compile(look_up(), *backend);
+    EXPECT_EQ(program->run({{"x", floats({3, 2}, {1, 2, 3, 4, 5, 6})}, {"at", ints({0}, {})}})
+                  .at("y")
+                  .shape(),
+              (std::vector<int64_t>{0, 2}));
+    EXPECT_THROW(program->run({{"x", floats({0, 2}, {})}, {"at", ints({1}, {0})}}), UserError);
+
+    Graph g;
+    const Value a = g.input("a", Type(kF32, {g.symbol("m"), g.symbol("k")}));
+    const Value b = g.input("b", Type(kF32, {g.symbol("k"), 3}));
+    g.output("y", matmul(a, b, {.transpose_w = false}));
+    g.output("most", max(a, {.axes = {0}}));
+    const auto product = compile(g, *backend);
+    const auto run = [&](int64_t m, int64_t k) {
+      return product->run({{"a", Tensor(kF32, {m, k})}, {"b", Tensor(kF32, {k, 3})}});
+    };
+    EXPECT_EQ(run(0, 2).at("y").shape(), (std::vector<int64_t>{0, 3}));
+    EXPECT_EQ(run(0, 2).at("most").to_doubles()[0], -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(run(2, 0).at("y").to_doubles(), std::vector<double>(6, 0));
+  }
+}
+
+TEST(Mlx, IntegersAreDividedByAnything) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxLowering lowering : kLowerings) {
+    Graph g;
+    const Value a = g.input("a", Type(kI32, {2})), b = g.input("b", Type(kI32, {2}));
+    g.output("quotient", div(a, b));
+    g.output("rest", mod(a, b));
+    const auto backend = make_mlx_backend({.threads = 1, .lowering = lowering});
+    const int64_t least = std::numeric_limits<int32_t>::min();
+    const TensorMap y =
+        compile(g, *backend)->run({{"a", ints({2}, {7, least})}, {"b", ints({2}, {0, -1})}});
+    EXPECT_EQ(y.at("quotient").to_ints(), (std::vector<int64_t>{0, least}));
+    EXPECT_EQ(y.at("rest").to_ints(), (std::vector<int64_t>{0, 0}));
+  }
+}
+
+// A cache of one page of four rows, to which one row is appended.
+struct Cached {
+  Graph g;
+  Cached() {
+    const Value cache = g.state("cache", Type(kF32, {1, 4, 1, 2}));
+    const Value row = g.input("row", Type(kF32, {1, 1, 2}));
+    const Value next =
+        kv_append(cache, row, g.input("q_start", Type(kI32, {2})),
+                  g.input("table", Type(kI32, {1, 1})), g.input("kv_len", Type(kI32, {1})));
+    g.set_state("cache", next);
+    g.output("y", next * 10.0);
+  }
+  TensorMap inputs(int64_t length, double value) const {
+    return {{"row", floats({1, 1, 2}, {value, value})},
+            {"q_start", ints({2}, {0, 1})},
+            {"table", ints({1, 1}, {0})},
+            {"kv_len", ints({1}, {length})}};
+  }
+};
+
+TEST(Mlx, ACacheIsWrittenInPlace) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxMode mode : kModes) {
+    const Cached c;
+    const auto backend = make_mlx_backend({.threads = 1, .mode = mode});
+    const auto program = compile(c.g, *backend);
+    TensorMap states{{"cache", Tensor(kF32, {1, 4, 1, 2})}};
+    const std::byte* at = states.at("cache").data();
+    for (int64_t i = 1; i <= 4; ++i) {
+      const TensorMap y = program->run(c.inputs(i, static_cast<double>(i)), {}, &states);
+      EXPECT_EQ(y.at("y").to_doubles()[static_cast<size_t>(2 * i - 1)],
+                10.0 * static_cast<double>(i));
+    }
+    EXPECT_EQ(states.at("cache").data(), at);
+    EXPECT_EQ(states.at("cache").to_doubles(), (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));
+  }
+}
+
+// One thread runs on bad input again and again, the other is not disturbed.
+TEST(Mlx, TwoThreadsRunOneProgram) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  const auto backend = make_mlx_backend({.threads = 2});
+  const auto program = compile(look_up(), *backend);
+  const Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  int n_refused = 0;
+  std::thread bad([&] {
+    for (int i = 0; i < 50; ++i) try {
+        program->run({{"x", x}, {"at", ints({1}, {9})}});
+      } catch (const UserError&) {
+        ++n_refused;
+      }
+  });
+  for (int64_t i = 0; i < 50; ++i) {
+    const TensorMap y = program->run({{"x", x}, {"at", ints({1}, {i % 3})}});
+    EXPECT_EQ(y.at("y").to_doubles()[0], 2.0 * static_cast<double>(1 + 2 * (i % 3)));
+  }
+  bad.join();
+  EXPECT_EQ(n_refused, 50);
+}
+
+TEST(Mlx, ALoopRunsItsBody) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  Graph g;
+  Graph body = g.sub_graph("body");
+  body.input("iteration", Type(kI64, {}));
+  const Value x = body.input("x", Type(kF32, {2}));
+  body.output("goes_on", body.scalar(kBool, 1));
+  body.output("x", x * 2.0);
+  body.output("before", x);
+  const Loop::Attrs attrs{std::make_shared<Graph>(std::move(body)), 1};
+  const Values y =
+      loop({g.input("trips", Type(kI64, {})), Value{}, g.input("x", Type(kF32, {2}))}, attrs);
+  g.output("last", y[0] + 1.0);
+  g.output("all", y[1]);
+  const auto backend = make_mlx_backend({.threads = 1});
+  const auto program = compile(g, *backend);
+  const TensorMap got = program->run(
+      {{"trips", Tensor::from(kI64, {}, std::vector<int64_t>{3})}, {"x", floats({2}, {1, 5})}});
+  EXPECT_EQ(got.at("last").to_doubles(), (std::vector<double>{9, 41}));
+  EXPECT_EQ(got.at("all").to_doubles(), (std::vector<double>{1, 5, 2, 10, 4, 20}));
+}
+
+TEST(Mlx, ATransposedResultIsDense) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  Graph g;
+  g.output("y", transpose(g.input("x", Type(kF32, {2, 3}))));
+  const auto backend = make_mlx_backend({.threads = 1});
+  const TensorMap y = compile(g, *backend)->run({{"x", floats({2, 3}, {1, 2, 3, 4, 5, 6})}});
+  EXPECT_EQ(y.at("y").to_doubles(), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+}  // namespace
+}  // namespace lamella
