@@ -173,8 +173,8 @@ void bulk_encoded(const BulkArgs& a) {
   clear_panel<U>(a.c, n_rows * a.ldc);
   for (int64_t span = 0; span < a.x->n_spans; ++span) {
     for (int row = 0; row < a.n_rows; ++row) {
-      unpack.to_panel(*a.w, a.row + row, span, panel.codes[row], panel.scales[row],
-                      panel.mins[row]);
+      unpack.to_panel(typename Unpack::Row(*a.w, a.row + row), span, panel.codes[row],
+                      panel.scales[row], panel.mins[row]);
     }
     multiply(a, panel, span);
   }

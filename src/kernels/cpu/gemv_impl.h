@@ -16,7 +16,7 @@
 
 namespace lamella::cpu {
 
-// What the span adds to the two accumulators of one row of x.
+// What the span adds to the two accumulators of one row of x; `at`: its number among x's spans.
 template <class U, class Unpack>
 LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const DecodeX& x, int64_t at,
                                     typename U::F (&sum)[2]) {
@@ -40,27 +40,19 @@ LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const Decode
   }
 }
 
-// Each span is unpacked while the one before it is multiplied: the way from packed scales to the
-// first product is long, and what waits for it would fill the processor's queues.
 template <class U, class Unpack, int kRows>
 [[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
-  const DecodeX& x = *a.x;
+  const DecodeX x = *a.x;
   const Unpack unpack(*a.w);
-  typename Unpack::Span w, next;
-  if (x.n_spans > 0) unpack.to_registers(*a.w, a.row, 0, next);
   for (int64_t row = 0; row < a.n_rows; ++row) {
+    const typename Unpack::Row w_row(*a.w, a.row + row);
     F sum[kRows][2];
     each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][0] = sum[r][1] = U::zero(); });
     for (int64_t span = 0; span < x.n_spans; ++span) {
-      w = next;
-      const bool last = span + 1 == x.n_spans;
-      unpack.prefetch(*a.w, a.row + row, span);
-      if (!last) {
-        unpack.to_registers(*a.w, a.row + row, span + 1, next);
-      } else if (row + 1 < a.n_rows) {
-        unpack.to_registers(*a.w, a.row + row + 1, 0, next);
-      }
+      typename Unpack::Span w;
+      w_row.prefetch(span);
+      unpack.to_registers(w_row, span, w);
       each<kRows>([&](auto r) LAMELLA_INLINE {
         add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
       });
@@ -98,29 +90,35 @@ struct GenericUnpack {
   static constexpr bool kSigned = kCodes == CodeRange::is_signed;
   static constexpr bool kStarts = kCodes == CodeRange::raised;
   static constexpr int kChain = 1;
-  static constexpr int kOrder[kSpanParts] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static constexpr const Order& kOrder = kNaturalOrder;
 
   struct Span {
     typename U::I codes[kSpan / U::kBytes];
     typename U::Parts scales, mins;
   };
 
+  struct Row {
+    const WeightView* w;
+    int64_t index;
+    Row(const WeightView& weights, int64_t row) : w(&weights), index(row) {}
+    void prefetch(int64_t span) const {
+      const int n_blocks = kSpan / w->format->block;
+      for (int p = 0; p < w->format->n_planes; ++p) {
+        const int64_t bytes = n_blocks * w->format->planes[p].block_bytes;
+        prefetch_ahead<U>(w->planes[p] + index * w->row_bytes[p] + span * bytes, bytes);
+      }
+    }
+  };
+
   explicit GenericUnpack(const WeightView&) {}
 
-  static void prefetch(const WeightView& w, int64_t row, int64_t span) {
-    const int n_blocks = kSpan / w.format->block;
-    for (int p = 0; p < w.format->n_planes; ++p) {
-      const int64_t bytes = n_blocks * w.format->planes[p].block_bytes;
-      prefetch_ahead<U>(w.planes[p] + row * w.row_bytes[p] + span * bytes, bytes);
-    }
+  static void to_panel(const Row& row, int64_t span, uint8_t* codes, float* scales, float* mins) {
+    const WeightView& w = *row.w;
+    unpack_generic<U>(w, row.index, span, kStarts ? -w.format->min_code : 0, codes, scales, mins);
   }
-  static void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* codes,
-                       float* scales, float* mins) {
-    unpack_generic<U>(w, row, span, kStarts ? -w.format->min_code : 0, codes, scales, mins);
-  }
-  static void to_registers(const WeightView& w, int64_t row, int64_t span, Span& out) {
+  static void to_registers(const Row& row, int64_t span, Span& out) {
     RowSpan<U> s;
-    to_panel(w, row, span, s.codes, s.scales, s.mins);
+    to_panel(row, span, s.codes, s.scales, s.mins);
     for (int i = 0; i < kSpan / U::kBytes; ++i) {
       out.codes[i] = U::load_ints(s.codes + i * U::kBytes);
     }
@@ -138,9 +136,7 @@ MatmulKernel kernel_of(int offset) {
   kernel.wish.pairs = Unpack::kPairs;
   kernel.wish.quads = Unpack::kQuads;
   kernel.wish.vector = U::kBytes;
-  for (int p = 0; p < kSpanParts; ++p) {
-    kernel.wish.order[p] = static_cast<uint8_t>(Unpack::kOrder[p]);
-  }
+  kernel.wish.order = Unpack::kOrder;
   kernel.decode = decode_encoded<U, Unpack>;
   kernel.bulk = bulk_encoded<U, Unpack>;
   kernel.unpack = unpack_rows<U, Unpack>;

@@ -18,18 +18,14 @@ struct Row {
   std::string_view format;
   MatmulKernel (*kernel)();
 };
+template <class Format>
+constexpr Row row{Format::kName, fast_kernel<Format>};
+
 constexpr Row kRows[] = {
-    {IQ2_S::kName, fast_kernel<IQ2_S>},     {IQ2_XS::kName, fast_kernel<IQ2_XS>},
-    {IQ2_XXS::kName, fast_kernel<IQ2_XXS>}, {IQ3_S::kName, fast_kernel<IQ3_S>},
-    {IQ3_XXS::kName, fast_kernel<IQ3_XXS>}, {IQ4_NL::kName, fast_kernel<IQ4_NL>},
-    {IQ4_XS::kName, fast_kernel<IQ4_XS>},   {MXFP4::kName, fast_kernel<MXFP4>},
-    {NVFP4::kName, fast_kernel<NVFP4>},     {Q1_0::kName, fast_kernel<Q1_0>},
-    {Q2_0::kName, fast_kernel<Q2_0>},       {Q2_K::kName, fast_kernel<Q2_K>},
-    {Q3_K::kName, fast_kernel<Q3_K>},       {Q4_0::kName, fast_kernel<Q4_0>},
-    {Q4_1::kName, fast_kernel<Q4_1>},       {Q4_K::kName, fast_kernel<Q4_K>},
-    {Q5_0::kName, fast_kernel<Q5_0>},       {Q5_1::kName, fast_kernel<Q5_1>},
-    {Q5_K::kName, fast_kernel<Q5_K>},       {Q6_K::kName, fast_kernel<Q6_K>},
-    {Q8_0::kName, fast_kernel<Q8_0>},       {TQ2_0::kName, fast_kernel<TQ2_0>}};
+    row<IQ1_M>,  row<IQ1_S>,  row<IQ2_S>, row<IQ2_XS>, row<IQ2_XXS>, row<IQ3_S>, row<IQ3_XXS>,
+    row<IQ4_NL>, row<IQ4_XS>, row<MXFP4>, row<NVFP4>,  row<Q1_0>,    row<Q2_0>,  row<Q2_K>,
+    row<Q3_K>,   row<Q4_0>,   row<Q4_1>,  row<Q4_K>,   row<Q5_0>,    row<Q5_1>,  row<Q5_K>,
+    row<Q6_K>,   row<Q8_0>,   row<Q8_K>,  row<TQ1_0>,  row<TQ2_0>};
 
 MatmulKernel encoded(const quant::Format& w) {
   for (const Row& row : kRows) {

@@ -36,6 +36,19 @@ struct WeightView {
   int64_t n_blocks = 0;  // in a row
 };
 
+// Which eight elements of a span lie at each place of eight.
+inline constexpr int kSpanEights = kSpan / 8;
+using Order = std::array<uint8_t, kSpanEights>;
+constexpr Order order_of_parts(const std::array<int, kSpanParts>& parts) {
+  Order order{};
+  for (int p = 0; p < kSpanEights; ++p) {
+    order[p] = static_cast<uint8_t>(2 * parts[p / 2] + p % 2);
+  }
+  return order;
+}
+inline constexpr Order kNaturalOrder =
+    order_of_parts({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
@@ -47,14 +60,14 @@ struct XWish {
   bool quads = false;  // codes 4 b + t of the span at byte b of its quarter t (decode)
   bool pairs = false;  // scales and sums side by side, for groups of 32 (decode)
   int vector = 0;      // bytes of codes in a vector (decode)
-  std::array<uint8_t, kSpanParts> order{};  // part of the span at each position (decode)
+  Order order{};       // of the codes (decode)
   bool operator==(const XWish&) const = default;
 };
 
 // x for decode. Row r begins at r * n_spans * (elements of a span).
 struct DecodeX {
   int64_t n_spans = 0;
-  int8_t* codes = nullptr;    // [256], parts in the wished order
+  int8_t* codes = nullptr;    // [256] in the wished order
   int32_t* starts = nullptr;  // [64 / chain]: -offset * sum of the codes in the lane
   float* scales = nullptr;    // [16], one a part in natural order; or pairs: 8 scales, 8 sums
   float* sums = nullptr;      // [16]: scale * sum of the codes of the part

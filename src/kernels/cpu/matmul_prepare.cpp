@@ -153,8 +153,8 @@ void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const Decod
       for (int t = 0; t < 4; ++t) codes[t * (kSpan / 4) + b] = span.codes[4 * b + t];
     }
   } else {
-    for (int p = 0; p < kSpanParts; ++p) {
-      std::memcpy(codes + p * 16, span.codes + wish.order[p] * 16, 16);
+    for (int p = 0; p < kSpanEights; ++p) {
+      std::memcpy(codes + p * 8, span.codes + wish.order[p] * 8, 8);
     }
   }
   if (wish.offset) {

@@ -67,12 +67,13 @@ struct Avx512 {
   template <class Unpack, int i>
   static F pick(Parts scales) {
     if constexpr (Unpack::kQuads) return scales;  // lane p holds part p
-    // Lanes 4 p to 4 p + 3 belong to position p of the order.
+    // Two lanes belong to each eight of the order.
     constexpr auto part = [](int p) {
-      return Unpack::kOrder[i * Unpack::kChain * 4 + p] / (Unpack::kPairs ? 2 : 1);
+      return Unpack::kOrder[i * Unpack::kChain * 8 + p] / (Unpack::kPairs ? 4 : 2);
     };
-    constexpr int a = part(0), b = part(1), c = part(2), d = part(3);
-    const I index = _mm512_setr_epi32(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
+    constexpr int a = part(0), b = part(1), c = part(2), d = part(3), e = part(4), f = part(5),
+                  g = part(6), h = part(7);
+    const I index = _mm512_setr_epi32(a, a, b, b, c, c, d, d, e, e, f, f, g, g, h, h);
     return _mm512_permutexvar_ps(index, scales);
   }
 

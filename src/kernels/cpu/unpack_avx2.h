@@ -150,43 +150,47 @@ struct FastUnpack : Format {
   static constexpr bool kStarts = Format::kOffset != 0;
   static constexpr bool kQuads = false;
   static constexpr int kChain = 1;
-  static constexpr int kOrder[kSpanParts] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static constexpr const Order& kOrder = kNaturalOrder;
   struct Span {
     __m256i codes[8];
     Scales scales, mins;
   };
 
+  static constexpr int kPerSpan = kSpan / Format::kBlock;
+  static constexpr int kBytes = kPerSpan * Format::kBlockBytes;
+  struct Row {
+    const uint8_t* at;
+    int64_t n_blocks;
+    Row(const WeightView& w, int64_t row)
+        : at(w.planes[0] + row * w.row_bytes[0]), n_blocks(w.n_blocks) {}
+    LAMELLA_INLINE void prefetch(int64_t span) const {
+      prefetch_ahead<Avx2>(at + span * kBytes, kBytes);
+    }
+  };
+
   explicit FastUnpack(const WeightView&) {}
 
-  static LAMELLA_INLINE inline void unpack_span(const WeightView& w, int64_t row, int64_t span,
-                                                Codes& codes, Scales& scales) {
-    constexpr int kPerSpan = kSpan / Format::kBlock;
-    constexpr int kBytes = kPerSpan * Format::kBlockBytes;
-    const uint8_t* at = w.planes[0] + row * w.row_bytes[0] + span * kBytes;
-    if (kPerSpan > 1 && (span + 1) * kPerSpan > w.n_blocks) [[unlikely]] {
+  static LAMELLA_INLINE inline void unpack_span(const Row& row, int64_t span, Codes& codes,
+                                                Scales& scales) {
+    const uint8_t* at = row.at + span * kBytes;
+    if (kPerSpan > 1 && (span + 1) * kPerSpan > row.n_blocks) [[unlikely]] {
       uint8_t last[kBytes] = {};
       std::memcpy(last, at,
-                  static_cast<size_t>((w.n_blocks - span * kPerSpan) * Format::kBlockBytes));
+                  static_cast<size_t>((row.n_blocks - span * kPerSpan) * Format::kBlockBytes));
       Format::unpack(last, codes, scales);
     } else {
       Format::unpack(at, codes, scales);
     }
   }
-  static LAMELLA_INLINE inline void prefetch(const WeightView& w, int64_t row, int64_t span) {
-    constexpr int kBytes = kSpan / Format::kBlock * Format::kBlockBytes;
-    prefetch_ahead<Avx2>(w.planes[0] + row * w.row_bytes[0] + span * kBytes, kBytes);
-  }
-  static LAMELLA_INLINE inline void to_registers(const WeightView& w, int64_t row, int64_t span,
-                                                 Span& out) {
+  static LAMELLA_INLINE inline void to_registers(const Row& row, int64_t span, Span& out) {
     Codes codes;
-    unpack_span(w, row, span, codes, out.scales);
+    unpack_span(row, span, codes, out.scales);
     each<8>([&](auto i) LAMELLA_INLINE { out.codes[i] = codes.v[i]; });
   }
-  static void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* out, float* scales,
-                       float* mins) {
+  static void to_panel(const Row& row, int64_t span, uint8_t* out, float* scales, float* mins) {
     Codes codes;
     Scales packed{};
-    unpack_span(w, row, span, codes, packed);
+    unpack_span(row, span, codes, packed);
     each<8>([&](auto i) LAMELLA_INLINE {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32 * i), codes.v[i]);
     });

@@ -15,8 +15,6 @@
 namespace lamella::cpu {
 namespace {
 
-using Part = int;  // of 16 elements
-
 struct Whole {
   const uint8_t* at;
   int word(int offset) const { return number<int>(offset); }
@@ -119,7 +117,7 @@ struct Usual {
 
 // The orders that the parts of 16 come in.
 struct Natural : Usual {
-  static constexpr Part kOrder[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static constexpr Order kOrder = kNaturalOrder;
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; ++i) _mm512_storeu_si512(out + 64 * i, codes.v[i]);
   }
@@ -127,7 +125,8 @@ struct Natural : Usual {
 
 // Of each 128: even parts, odd parts.
 struct By16 : Usual {
-  static constexpr Part kOrder[] = {0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
+  static constexpr Order kOrder =
+      order_of_parts({0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15});
   static void store(const Codes& codes, uint8_t* out) {
     const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
     const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
@@ -140,7 +139,8 @@ struct By16 : Usual {
 
 // Of each 128: even pairs of parts, odd ones.
 struct By32 : Usual {
-  static constexpr Part kOrder[] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
+  static constexpr Order kOrder =
+      order_of_parts({0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15});
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; i += 2, out += 128) {
       _mm512_storeu_si512(out, _mm512_shuffle_i64x2(codes.v[i], codes.v[i + 1], 0x44));
@@ -151,13 +151,43 @@ struct By32 : Usual {
 
 // A pair of parts of the first 128 beside the same pair of the second.
 struct ByHalf : Usual {
-  static constexpr Part kOrder[] = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+  static constexpr Order kOrder =
+      order_of_parts({0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15});
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; i += 2, out += 64) {
       _mm512_storeu_si512(out, _mm512_shuffle_i64x2(codes.v[i], codes.v[i + 1], 0x44));
       _mm512_storeu_si512(out + 128, _mm512_shuffle_i64x2(codes.v[i], codes.v[i + 1], 0xee));
     }
   }
+};
+
+// Weight 4 b + t of the 256 is byte b of vector t; 16 weights lie in each lane of 32 bits.
+struct Quads : Usual {
+  static constexpr bool kQuads = true, kPairs = false;
+  static constexpr int kChain = 4;
+  static constexpr Order kOrder = kNaturalOrder;
+  static void store(const Codes& codes, uint8_t* out) {
+    const __m512i a = _mm512_unpacklo_epi8(codes.v[0], codes.v[1]);
+    const __m512i b = _mm512_unpacklo_epi8(codes.v[2], codes.v[3]);
+    const __m512i c = _mm512_unpackhi_epi8(codes.v[0], codes.v[1]);
+    const __m512i d = _mm512_unpackhi_epi8(codes.v[2], codes.v[3]);
+    // Quarter q of the i-th: weights 64 q + 16 i and so on.
+    const __m512i q0 = _mm512_unpacklo_epi16(a, b), q1 = _mm512_unpackhi_epi16(a, b);
+    const __m512i q2 = _mm512_unpacklo_epi16(c, d), q3 = _mm512_unpackhi_epi16(c, d);
+    const __m512i low01 = _mm512_shuffle_i64x2(q0, q1, 0x44);
+    const __m512i high01 = _mm512_shuffle_i64x2(q0, q1, 0xee);
+    const __m512i low23 = _mm512_shuffle_i64x2(q2, q3, 0x44);
+    const __m512i high23 = _mm512_shuffle_i64x2(q2, q3, 0xee);
+    _mm512_storeu_si512(out, _mm512_shuffle_i64x2(low01, low23, 0x88));
+    _mm512_storeu_si512(out + 64, _mm512_shuffle_i64x2(low01, low23, 0xdd));
+    _mm512_storeu_si512(out + 128, _mm512_shuffle_i64x2(high01, high23, 0x88));
+    _mm512_storeu_si512(out + 192, _mm512_shuffle_i64x2(high01, high23, 0xdd));
+  }
+};
+
+// A code for each index of six bits, one table for each vector of quads.
+struct CodeTables {
+  alignas(64) uint8_t at[4][64];
 };
 
 // What the products want, from one of the formats above.
@@ -169,15 +199,25 @@ struct FastUnpack : Format {
     __m512 scales, mins;
   };
 
+  static constexpr int kPerSpan = kSpan / Format::kBlock;
+  static constexpr int kBytes = kPerSpan * Format::kBlockBytes;
+  struct Row {
+    const uint8_t* at;
+    int64_t n_blocks;
+    Row(const WeightView& w, int64_t row)
+        : at(w.planes[0] + row * w.row_bytes[0]), n_blocks(w.n_blocks) {}
+    LAMELLA_INLINE void prefetch(int64_t span) const {
+      prefetch_ahead<Avx512>(at + span * kBytes, kBytes);
+    }
+  };
+
   explicit FastUnpack(const WeightView&) {}
 
-  LAMELLA_INLINE inline void unpack_span(const WeightView& w, int64_t row, int64_t span,
-                                         Codes& codes, __m512& scales, __m512& mins) const {
-    constexpr int kPerSpan = kSpan / Format::kBlock;
-    constexpr int kBytes = kPerSpan * Format::kBlockBytes;
-    const uint8_t* at = w.planes[0] + row * w.row_bytes[0] + span * kBytes;
-    if (kPerSpan > 1 && (span + 1) * kPerSpan > w.n_blocks) [[unlikely]] {
-      const int64_t left = w.n_blocks - span * kPerSpan;
+  LAMELLA_INLINE inline void unpack_span(const Row& row, int64_t span, Codes& codes, __m512& scales,
+                                         __m512& mins) const {
+    const uint8_t* at = row.at + span * kBytes;
+    if (kPerSpan > 1 && (span + 1) * kPerSpan > row.n_blocks) [[unlikely]] {
+      const int64_t left = row.n_blocks - span * kPerSpan;
       if constexpr (kPerSpan > 1) {
         this->unpack(Partial{at, left * Format::kBlockBytes}, codes, scales, mins);
       }
@@ -185,21 +225,15 @@ struct FastUnpack : Format {
       this->unpack(Whole{at}, codes, scales, mins);
     }
   }
-  static LAMELLA_INLINE inline void prefetch(const WeightView& w, int64_t row, int64_t span) {
-    constexpr int kBytes = kSpan / Format::kBlock * Format::kBlockBytes;
-    prefetch_ahead<Avx512>(w.planes[0] + row * w.row_bytes[0] + span * kBytes, kBytes);
-  }
-  LAMELLA_INLINE inline void to_registers(const WeightView& w, int64_t row, int64_t span,
-                                          Span& out) const {
+  LAMELLA_INLINE inline void to_registers(const Row& row, int64_t span, Span& out) const {
     Codes codes;
-    unpack_span(w, row, span, codes, out.scales, out.mins);
+    unpack_span(row, span, codes, out.scales, out.mins);
     for (int i = 0; i < 4; ++i) out.codes[i] = codes.v[i];
   }
-  void to_panel(const WeightView& w, int64_t row, int64_t span, uint8_t* out, float* scales,
-                float* mins) const {
+  void to_panel(const Row& row, int64_t span, uint8_t* out, float* scales, float* mins) const {
     Codes codes;
     __m512 packed, parts_mins;
-    unpack_span(w, row, span, codes, packed, parts_mins);
+    unpack_span(row, span, codes, packed, parts_mins);
     Format::store(codes, out);
     _mm512_storeu_ps(scales, packed);
     if constexpr (Format::kMins && Format::kPairs) {

@@ -188,76 +188,106 @@ struct MXFP4 : By16 {
   }
 };
 
-// The 32 bits `stride` apart, four of them.
-template <int stride, class Bytes>
-__m128i four_words(const Bytes& bytes) {
-  return _mm_setr_epi32(bytes.word(0), bytes.word(stride), bytes.word(2 * stride),
-                        bytes.word(3 * stride));
-}
-
-struct NVFP4 : By16 {
+struct NVFP4 : Usual {
   static constexpr std::string_view kName = "nvfp4";
-  static constexpr int kBlock = 64, kBlockBytes = 36, kOffset = 12;
+  static constexpr int kBlock = 64, kBlockBytes = 36, kOffset = 12, kChain = 2;
   static constexpr bool kPairs = false;
+  // The first halves of eight groups of 16, then their second halves.
+  static constexpr Order kOrder = [] {
+    Order order{};
+    for (int p = 0; p < kSpanEights; ++p) {
+      order[p] = static_cast<uint8_t>(p / 16 * 16 + p % 8 * 2 + p / 8 % 2);
+    }
+    return order;
+  }();
+
+  static void store(const Codes& codes, uint8_t* out) {
+    Codes parts;
+    each<2>([&](auto i) LAMELLA_INLINE {
+      parts.v[2 * i] = _mm512_unpacklo_epi64(codes.v[2 * i], codes.v[2 * i + 1]);
+      parts.v[2 * i + 1] = _mm512_unpackhi_epi64(codes.v[2 * i], codes.v[2 * i + 1]);
+    });
+    By16::store(parts, out);
+  }
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
+    // Four blocks in loads at 0, 64 and 80: nibbles of two blocks each, and all scales.
+    static constexpr ByteTable kFirst = bytes_of(32, 4, 0, 128, 0);
+    static constexpr ByteTable kSecond = bytes_of(32, 76, 64, 128, 80);
+    static constexpr ByteTable kScales = bytes_of(4, 0, 0, 128, 0);
+    const __m512i a = bytes.load(0), b = bytes.load(64), c = bytes.load(80);
+    const __m512i first = permute(kFirst, a, b), second = permute(kSecond, b, c);
     const __m512i table = table16(quant::kFp4Values, kOffset);
-    each<2>([&](auto half) LAMELLA_INLINE {
-      const __m512i packed = bytes.load_halves(72 * half + 4, 72 * half + 40);
-      const __m512i low = _mm512_shuffle_epi8(table, low_halves(packed));
-      const __m512i high = _mm512_shuffle_epi8(table, high_halves(packed));
-      codes.v[2 * half] = _mm512_unpacklo_epi64(low, high);
-      codes.v[2 * half + 1] = _mm512_unpackhi_epi64(low, high);
-    });
+    codes = {{_mm512_shuffle_epi8(table, low_halves(first)),
+              _mm512_shuffle_epi8(table, high_halves(first)),
+              _mm512_shuffle_epi8(table, low_halves(second)),
+              _mm512_shuffle_epi8(table, high_halves(second))}};
     // E4M3 without a sign as f16 has an exponent 8 too low; the value is half of the number. 0x7f
     // is 0.
-    const __m128i packed = four_words<36>(bytes);
-    const __mmask16 zero = _mm_cmpeq_epi8_mask(packed, _mm_set1_epi8(0x7f));
-    const __m256i bits = _mm256_cvtepu8_epi16(_mm_and_si128(packed, _mm_set1_epi8(0x7f)));
-    const __m512 value = _mm512_cvtph_ps(_mm256_slli_epi16(bits, 7));
-    scales = _mm512_maskz_mul_ps(static_cast<__mmask16>(~zero), value, _mm512_set1_ps(128.0f));
+    const __m128i packed = _mm512_castsi512_si128(permute(kScales, a, b));
+    const __mmask16 number = _mm_cmpneq_epi8_mask(packed, _mm_set1_epi8(0x7f));
+    const __m256i bits =
+        _mm256_maskz_cvtepu8_epi16(number, _mm_and_si128(packed, _mm_set1_epi8(0x7f)));
+    scales = _mm512_mul_ps(_mm512_cvtph_ps(_mm256_slli_epi16(bits, 7)), _mm512_set1_ps(128.0f));
+  }
+
+ private:
+  // Runs of n bytes, 36 apart, from `first` on; before `split` in the load at `low`, else in that
+  // at `high`.
+  static constexpr ByteTable bytes_of(int n, int first, int low, int split, int high) {
+    ByteTable table{};
+    for (int i = 0; i < 64; ++i) {
+      const int at = first + i / n * 36 + i % n;
+      const int index = at < split ? at - low : 64 + at - high;
+      table.index[i] = static_cast<uint8_t>(index % 128);
+    }
+    return table;
   }
 };
 
-// f16 of the lowest bits of four words, each for `repeat` lanes.
-template <int repeat>
-__m512 spread_scales(__m128i words) {
-  const __m128i halves = _mm_cvtepi32_epi16(words);
-  const __m512i index = repeat == 2
-                            ? _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0)
-                            : _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
-  return _mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_cvtph_ps(halves)));
-}
-
-struct Q2_0 : Natural {
+struct Q2_0 : Quads {
   static constexpr std::string_view kName = "q2_0";
   static constexpr int kBlock = 64, kBlockBytes = 18, kOffset = 1;
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
-    // A byte in each word of 32 bits; its four fields to the word's bytes.
-    const __m512i fields = _mm512_set1_epi64(0x2624222006040200);
-    each<4>([&](auto i) LAMELLA_INLINE {
-      const __m512i wide = _mm512_cvtepu8_epi32(bytes.load16(18 * i + 2));
-      codes.v[i] =
-          _mm512_and_si512(_mm512_multishift_epi64_epi8(fields, wide), _mm512_set1_epi8(3));
-    });
-    scales = spread_scales<2>(four_words<18>(bytes));
+    const FourBlocks<18, 2> four(bytes, 0);
+    const __m512i fields = four.nibbles(), mask = _mm512_set1_epi8(3);
+    codes = {{_mm512_and_si512(fields, mask), _mm512_and_si512(_mm512_srli_epi16(fields, 2), mask),
+              _mm512_and_si512(_mm512_srli_epi16(fields, 4), mask),
+              _mm512_and_si512(_mm512_srli_epi16(fields, 6), mask)}};
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    scales = _mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_cvtph_ps(four.words())));
   }
 };
 
-struct Q1_0 : Natural {
+struct Q1_0 : Quads {
   static constexpr std::string_view kName = "q1_0";
   static constexpr int kBlock = 128, kBlockBytes = 18, kOffset = 1;
+  // Bit t of the index: d or -d, raised by 1.
+  static constexpr CodeTables kCodes = [] {
+    CodeTables tables{};
+    for (int t = 0; t < 4; ++t) {
+      for (int i = 0; i < 64; ++i) tables.at[t][i] = static_cast<uint8_t>((i >> t & 1) * 2);
+    }
+    return tables;
+  }();
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
-    each<4>([&](auto i) LAMELLA_INLINE {
-      const __mmask64 bits = _cvtu64_mask64(bytes.long_word(i / 2 * 18 + 2 + i % 2 * 8));
-      codes.v[i] = _mm512_maskz_set1_epi8(bits, 2);
+    // Eight times 32 bits; to each byte four of them.
+    const __m512i words =
+        _mm512_cvtepu32_epi64(_mm256_set_m128i(bytes.load16(20), bytes.load16(2)));
+    const __m512i fours =
+        _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1c1814100c080400), words);
+    each<4>([&](auto t) LAMELLA_INLINE {
+      codes.v[t] = _mm512_permutexvar_epi8(fours, _mm512_load_si512(kCodes.at[t]));
     });
-    scales = spread_scales<4>(_mm_setr_epi32(bytes.word(0), bytes.word(18), 0, 0));
+    const int both = (bytes.word(0) & 0xffff) | bytes.word(18) << 16;
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    scales =
+        _mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(both))));
   }
 };
 

@@ -1,9 +1,9 @@
 // Formats with code books on AVX-512: grid entries of eight or four weights, and signs; see
 // unpack_avx512.h.
 //
-// Vector t holds weights t of all runs of four, so that an entry's fields need not be spread to
-// bytes: each weight is one permute of (its field of the entry, its sign). Entries are read by
-// two-table permutes, 64 words or 128 bytes at a time.
+// All leave the codes in quads, so that an entry's fields need not be spread to bytes: each weight
+// is one permute of (its field of the entry, its sign). Entries are read by two-table permutes, 64
+// words or 128 bytes at a time.
 #pragma once
 
 #include "lamella/kernels/cpu/unpack_supers_avx512.h"
@@ -11,30 +11,6 @@
 
 namespace lamella::cpu {
 namespace {
-
-// Weight 4 b + t of the 256 is byte b of vector t; 16 weights lie in each lane of 32 bits.
-struct Quads : Usual {
-  static constexpr bool kQuads = true, kPairs = false;
-  static constexpr int kChain = 4;
-  static constexpr Part kOrder[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  static void store(const Codes& codes, uint8_t* out) {
-    const __m512i a = _mm512_unpacklo_epi8(codes.v[0], codes.v[1]);
-    const __m512i b = _mm512_unpacklo_epi8(codes.v[2], codes.v[3]);
-    const __m512i c = _mm512_unpackhi_epi8(codes.v[0], codes.v[1]);
-    const __m512i d = _mm512_unpackhi_epi8(codes.v[2], codes.v[3]);
-    // Quarter q of the i-th: weights 64 q + 16 i and so on.
-    const __m512i q0 = _mm512_unpacklo_epi16(a, b), q1 = _mm512_unpackhi_epi16(a, b);
-    const __m512i q2 = _mm512_unpacklo_epi16(c, d), q3 = _mm512_unpackhi_epi16(c, d);
-    const __m512i low01 = _mm512_shuffle_i64x2(q0, q1, 0x44);
-    const __m512i high01 = _mm512_shuffle_i64x2(q0, q1, 0xee);
-    const __m512i low23 = _mm512_shuffle_i64x2(q2, q3, 0x44);
-    const __m512i high23 = _mm512_shuffle_i64x2(q2, q3, 0xee);
-    _mm512_storeu_si512(out, _mm512_shuffle_i64x2(low01, low23, 0x88));
-    _mm512_storeu_si512(out + 64, _mm512_shuffle_i64x2(low01, low23, 0xdd));
-    _mm512_storeu_si512(out + 128, _mm512_shuffle_i64x2(high01, high23, 0x88));
-    _mm512_storeu_si512(out + 192, _mm512_shuffle_i64x2(high01, high23, 0xdd));
-  }
-};
 
 // Where each of four weights has its field and its sign within the six bits of a permute's index.
 struct Fields {
@@ -45,21 +21,24 @@ struct Fields {
 constexpr Fields kEights{2, {0, 2, 4, 4}, {2, 0, 1, 3}};  // the last field is moved down by 2
 constexpr Fields kFours{3, {0, 3, 0, 3}, {4, 0, 5, 1}};
 
-struct CodeTables {
-  alignas(64) uint8_t at[4][64];
-};
-
-// Codes raised by `offset`. `values` holds what a field stands for.
-template <size_t n>
-constexpr CodeTables code_tables(const Fields& fields, const int8_t (&values)[n], int offset) {
+// code(field, sign) of every index.
+template <class Code>
+constexpr CodeTables code_tables(const Fields& fields, Code code) {
   CodeTables tables{};
   for (int t = 0; t < 4; ++t) {
     for (int i = 0; i < 64; ++i) {
-      const int value = values[i >> fields.field[t] & ((1 << fields.bits) - 1)];
-      tables.at[t][i] = static_cast<uint8_t>(offset + (i >> fields.sign[t] & 1 ? -value : value));
+      const int field = i >> fields.field[t] & ((1 << fields.bits) - 1);
+      tables.at[t][i] = static_cast<uint8_t>(code(field, i >> fields.sign[t] & 1));
     }
   }
   return tables;
+}
+// Values with their signs, raised by `offset`.
+template <size_t n>
+constexpr CodeTables code_tables(const Fields& fields, const int8_t (&values)[n], int offset) {
+  return code_tables(fields, [&](int field, int sign) {
+    return offset + (sign ? -values[field] : values[field]);
+  });
 }
 
 // The matrix that brings eight signs where `fields` wants them: those of the first four weights,
@@ -117,17 +96,21 @@ LAMELLA_INLINE inline __m512i look_up_words(const uint16_t* grid, __m512i index)
   }
 }
 
-// One f16, and what a scale of codes is: d * (1/2 + s) * factor.
-inline __m512 half_more(__m512i s, __m512 d, float factor) {
-  const __m512 sum = _mm512_add_ps(_mm512_cvtepi32_ps(s), _mm512_set1_ps(0.5f));
-  return _mm512_mul_ps(_mm512_mul_ps(d, sum), _mm512_set1_ps(factor));
+// (2 s + 1) * d * factor, with 2 s in the bits of `mask`, a factor that is a power of two.
+inline __m512 odd_scales(__m512i twice_s, int mask, const Whole& bytes, int d_at, float factor) {
+  const __m512i odd = _mm512_ternarylogic_epi32(twice_s, _mm512_set1_epi32(mask),
+                                                _mm512_set1_epi32(1), 0xea);  // (a & b) | c
+  const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(bytes.number<uint16_t>(d_at)));
+  return _mm512_mul_ps(_mm512_cvtepi32_ps(odd),
+                       _mm512_broadcastss_ps(_mm_mul_ss(d, _mm_set_ss(factor))));
 }
-// Sixteen numbers of 4 bits.
-inline __m512i nibbles_of(uint64_t packed) {
+// Twice each of sixteen numbers of 4 bits.
+inline __m512i twice_nibbles(uint64_t packed) {
   const __m128i both =
       _mm_set_epi64x(static_cast<int64_t>(packed >> 4), static_cast<int64_t>(packed));
   const __m128i halves = _mm_and_si128(both, _mm_set1_epi8(15));
-  return _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(halves, _mm_unpackhi_epi64(halves, halves)));
+  const __m128i s = _mm_unpacklo_epi8(halves, _mm_unpackhi_epi64(halves, halves));
+  return _mm512_cvtepu8_epi32(_mm_add_epi8(s, s));
 }
 
 // Weights of iq2: the three magnitudes raised by the largest.
@@ -148,7 +131,7 @@ struct IQ2_XXS : Quads {
     codes_of_eights(look_up_words<4>(quant::kIq2XxsGrid.data(), index),
                     place_signs<kEights, 4, 0, true>(sevens), kIq2Codes, codes);
     const __m512i upper = _mm512_shuffle_epi32(groups, _MM_PERM_DDBB);
-    scales = half_more(_mm512_srli_epi32(upper, 28), f16_at(bytes, 0), 0.25f);
+    scales = odd_scales(_mm512_srli_epi32(upper, 27), 30, bytes, 0, 0.125f);
   }
 };
 
@@ -163,9 +146,14 @@ struct IQ2_XS : Quads {
                                        1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)));
     codes_of_eights(look_up_words<8>(quant::kIq2XsGrid.data(), words),
                     place_signs<kEights, 4, 1, true>(upper), kIq2Codes, codes);
-    scales = half_more(nibbles_of(bytes.long_word(66)), f16_at(bytes, 0), 0.25f);
+    scales = odd_scales(twice_nibbles(bytes.long_word(66)), 30, bytes, 0, 0.125f);
   }
 };
+
+// Bytes at even places, others at odd ones.
+inline __m512i odd_bytes_from(__m512i even, __m512i odd) {
+  return _mm512_mask_mov_epi8(even, 0xaaaaaaaaaaaaaaaa, odd);
+}
 
 // 32 bytes as words.
 inline __m512i words_of(const Whole& bytes, int offset) {
@@ -182,12 +170,12 @@ struct IQ2_S : Quads {
     const __m512i tops =
         _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes.at + 66)));
     const __m512i upper = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0600040002000000), tops);
-    const __m512i index = _mm512_mask_mov_epi8(words_of(bytes, 2), 0xaaaaaaaaaaaaaaaa, upper);
+    const __m512i index = odd_bytes_from(words_of(bytes, 2), upper);
     const __m512i signs = words_of(bytes, 34);
     const __m512i twice = _mm512_or_si512(signs, _mm512_slli_epi16(signs, 8));
     codes_of_eights(look_up_words<16>(quant::kIq2SGrid.data(), index),
                     place_signs<kEights, 4, 0, false>(twice), kIq2Codes, codes);
-    scales = half_more(nibbles_of(bytes.long_word(74)), f16_at(bytes, 0), 0.25f);
+    scales = odd_scales(twice_nibbles(bytes.long_word(74)), 30, bytes, 0, 0.125f);
   }
 };
 
@@ -245,8 +233,8 @@ struct IQ3_XXS : Quads {
         _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x15150e0e07070000), groups);
     codes_of_fours(planes, bytes.load(2), 0, place_signs<kFours, 2, 0, true>(sevens), kCodes,
                    codes);
-    const __m512i s = _mm512_srli_epi32(groups, 28);
-    scales = half_more(_mm512_or_si512(s, _mm512_slli_epi64(s, 32)), f16_at(bytes, 0), 0.5f);
+    const __m512i both = _mm512_shuffle_epi32(groups, _MM_PERM_CCAA);
+    scales = odd_scales(_mm512_srli_epi32(both, 27), 30, bytes, 0, 0.25f);
   }
 };
 
@@ -266,10 +254,58 @@ struct IQ3_S : Quads {
                    place_signs<kFours, 2, 0, false>(twice), kCodes, codes);
     const __m512i shifts =
         _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28);
-    const __m512i s = _mm512_and_si512(
-        _mm512_srlv_epi32(_mm512_set1_epi32(bytes.word(106)), shifts), _mm512_set1_epi32(15));
-    const __m512i odd = _mm512_or_si512(_mm512_add_epi32(s, s), _mm512_set1_epi32(1));
-    scales = _mm512_mul_ps(_mm512_cvtepi32_ps(odd), f16_at(bytes, 0));
+    const __m512i s = _mm512_srlv_epi32(_mm512_set1_epi32(bytes.word(106)), shifts);
+    scales = odd_scales(_mm512_add_epi32(s, s), 30, bytes, 0, 1.0f);
+  }
+};
+
+// Trits: eight times (q + or - 1/8), raised by 9. The sign is that of the eighth.
+constexpr CodeTables kIq1Codes =
+    code_tables(kEights, [](int q, int minus) { return 8 * (q - 1) + (minus ? -1 : 1) + 9; });
+
+struct IQ1_S : Quads {
+  static constexpr std::string_view kName = "iq1_s";
+  static constexpr int kBlock = 256, kBlockBytes = 50, kOffset = 9;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    // Groups: four times 3 bits of index, 3 bits of scale, the sign.
+    const __m512i groups = _mm512_cvtepu16_epi64(bytes.load16(34));
+    const __m512i upper =
+        _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0900060003000000), groups);
+    const __m512i minus =
+        _mm512_movm_epi64(_mm512_test_epi64_mask(groups, _mm512_set1_epi64(0x8000)));
+    codes_of_eights(
+        look_up_words<32>(quant::kIq1Grid.data(), odd_bytes_from(words_of(bytes, 2), upper)), minus,
+        kIq1Codes, codes);
+    const __m512i both = _mm512_shuffle_epi32(groups, _MM_PERM_CCAA);
+    scales = odd_scales(_mm512_srli_epi32(both, 11), 14, bytes, 0, 0.125f);
+  }
+};
+
+struct IQ1_M : Quads {
+  static constexpr std::string_view kName = "iq1_m";
+  static constexpr int kBlock = 256, kBlockBytes = 56, kOffset = 9;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    // Entries: 3 bits of index, the sign.
+    const __m512i upper = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0c00080004000000),
+                                                       _mm512_cvtepu16_epi64(bytes.load16(32)));
+    const __m512i index = odd_bytes_from(words_of(bytes, 0), upper);
+    const __m512i minus =
+        _mm512_movm_epi16(_mm512_test_epi16_mask(index, _mm512_set1_epi16(0x0800)));
+    codes_of_eights(look_up_words<32>(quant::kIq1Grid.data(), index), minus, kIq1Codes, codes);
+    // Four words of four times 3 bits and a quarter of d.
+    const uint64_t words = bytes.long_word(48);
+    const __m512i places =
+        _mm512_setr_epi64(0x300000000, 0x900000006, 0x1300000010, 0x1900000016, 0x2300000020,
+                          0x2900000026, 0x3300000030, 0x3900000036);
+    const __m512i s =
+        _mm512_multishift_epi64_epi8(places, _mm512_set1_epi64(static_cast<int64_t>(words)));
+    const auto d = static_cast<int>(_pext_u64(words, 0xf000f000f000f000));
+    const __m128 eighth = _mm_mul_ss(_mm_cvtph_ps(_mm_cvtsi32_si128(d)), _mm_set_ss(0.125f));
+    const __m512i odd = _mm512_ternarylogic_epi32(_mm512_add_epi32(s, s), _mm512_set1_epi32(14),
+                                                  _mm512_set1_epi32(1), 0xea);
+    scales = _mm512_mul_ps(_mm512_cvtepi32_ps(odd), _mm512_broadcastss_ps(eighth));
   }
 };
 

@@ -156,6 +156,67 @@ struct TQ2_0 : ByHalf {
   }
 };
 
+struct Q8_K : Natural {
+  static constexpr std::string_view kName = "q8_k";
+  static constexpr int kBlock = 256, kBlockBytes = 292, kOffset = 128;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    const __m512i sign = _mm512_set1_epi8(-128);
+    each<4>([&](auto i)
+                LAMELLA_INLINE { codes.v[i] = _mm512_xor_si512(bytes.load(4 + 64 * i), sign); });
+    scales = _mm512_set1_ps(bytes.number<float>(0));
+  }
+};
+
+struct TQ1_0 : Natural {
+  static constexpr std::string_view kName = "tq1_0";
+  static constexpr int kBlock = 256, kBlockBytes = 54, kOffset = 1;
+
+  static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
+    // Fractions of 256; three times one leaves a trit above 256 and the next fraction.
+    const auto tripled = [](auto x) LAMELLA_INLINE { return x + x + x; };
+    typedef uint8_t Bytes32 __attribute__((vector_size(32)));
+    typedef uint8_t Bytes16 __attribute__((vector_size(16)));
+    Bytes32 a[5];
+    Bytes16 b[5];
+    __builtin_memcpy(&a[0], bytes.at, 32);
+    __builtin_memcpy(&b[0], bytes.at + 32, 16);
+    each<4>([&](auto t) LAMELLA_INLINE {
+      a[t + 1] = tripled(a[t]);
+      b[t + 1] = tripled(b[t]);
+    });
+    // The last run: four bytes, four trits.
+    const uint32_t c = static_cast<uint32_t>(bytes.word(48));
+    const auto bytewise = [](uint32_t x) {
+      return static_cast<int>((((x & 0x00ff00ff) * 3) & 0x00ff00ff) |
+                              (((x >> 8 & 0x00ff00ff) * 3) & 0x00ff00ff) << 8);
+    };
+    const int c1 = bytewise(c), c2 = bytewise(static_cast<uint32_t>(c1)),
+              c3 = bytewise(static_cast<uint32_t>(c2));
+    const __m128i last = _mm_setr_epi32(static_cast<int>(c), c1, c2, c3);
+    const auto join = [](auto low, auto high) LAMELLA_INLINE {
+      return _mm512_inserti64x4(_mm512_castsi256_si512((__m256i)low), (__m256i)high, 1);
+    };
+    const auto join16 = [](auto low, auto high) LAMELLA_INLINE {
+      return _mm256_set_m128i((__m128i)high, (__m128i)low);
+    };
+    codes = {{trits(join(a[0], a[1])), trits(join(a[2], a[3])),
+              trits(join(a[4], join16(b[0], b[1]))),
+              trits(join(join16(b[2], b[3]), join16(b[4], last)))}};
+    scales = f16_at(bytes, 52);
+  }
+
+ private:
+  // 3 x / 256.
+  static __m512i trits(__m512i x) {
+    const __m512i one = _mm512_set1_epi8(1);
+    const __mmask64 some = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(86));
+    const __mmask64 two = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(static_cast<char>(171)));
+    const __m512i sum = _mm512_maskz_mov_epi8(some, one);
+    return _mm512_mask_add_epi8(sum, two, sum, one);
+  }
+};
+
 struct IQ4_XS : By16 {
   static constexpr std::string_view kName = "iq4_xs";
   static constexpr int kBlock = 256, kBlockBytes = 136, kOffset = 127, kChain = 2;
