@@ -154,8 +154,8 @@ void unpack_rows(const WeightView& w, int64_t row, int n_rows, int64_t span,
                  const UnpackedRows& out) {
   const Unpack unpack(w);
   for (int r = 0; r < n_rows; ++r) {
-    unpack.to_panel(w, row + r, span, out.codes + r * kSpan, out.scales + r * kSpanParts,
-                    out.mins + r * kSpanParts);
+    unpack.to_panel(typename Unpack::Row(w, row + r), span, out.codes + r * kSpan,
+                    out.scales + r * kSpanParts, out.mins + r * kSpanParts);
   }
 }
 
