@@ -349,6 +349,32 @@ TEST(Matmul, RoundsToBf16WhereThereIsAUnit) {
   }
 }
 
+// More rows, and longer ones, than fit a cache.
+TEST(Matmul, LongRowsKeepTheirBits) {
+  ThreadPool one(1), two(2);
+  const int64_t m = 257, n = 401, k = 2600;
+  for (const auto& [format, x_format] :
+       {std::pair{"q4_k", "q8_256"}, {"q4_1", "q8_32"}, {"q6_k", ""}, {"", ""}}) {
+    const Matrix w = random_matrix(quant::find_format(format), Elem::f32, n, k, 1);
+    const Matrix x = random_matrix(quant::find_format(x_format), Elem::f32, m, k, 2);
+    for (Isa isa : usable_isas()) {
+      for (bool bf16 : {false, true}) {
+        if (bf16 && !(has_bf16_unit(isa) && !x.format)) continue;
+        const auto y = multiply(x, 0, m, {{&w}}, Phase::bulk, isa, one, bf16)[0];
+        // A tile's sums run through the whole row: their roundings add up like a random walk.
+        const double bound = bf16 ? std::sqrt(double(k)) : kUlps;
+        EXPECT_LE(bf16 ? worst_error(rounded(x), rounded(w), y) : worst_error(x, w, y), bound)
+            << format << " " << name(isa) << " " << bf16;
+        for (const int64_t row : {int64_t{0}, m - 1}) {
+          const auto alone = multiply(x, row, 1, {{&w}}, Phase::bulk, isa, two, bf16)[0];
+          EXPECT_EQ(0, std::memcmp(alone.data(), y.data() + row * n, alone.size() * 4))
+              << format << " " << name(isa) << " " << bf16 << " row " << row;
+        }
+      }
+    }
+  }
+}
+
 TEST(Matmul, TakesEmptyShapes) {
   ThreadPool pool(2);
   for (Isa isa : usable_isas()) {

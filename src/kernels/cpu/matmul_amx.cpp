@@ -25,65 +25,69 @@ struct Amx {
     ~Scope() { _tile_release(); }
   };
 
-  // Tiles 0 to 5 are sums: of weights' rows 0, 16 and 32 with the first and second 16 rows of x. 6
-  // holds weights, 7 holds x. Either is loaded again rather than kept: six sums need five operands.
-  template <int kWeights, int kLanes>
+  // Tiles 0 to 2 are sums, of weights' rows 0, 16 and 32 with 16 rows of x; 3 to 5 hold weights, 6
+  // and 7 x in turn. Measured: a tile that is loaded waits for the last product that reads it, so
+  // x, which comes from L2, needs two, while weights come from L1; 2 x 2 sums ran at half the rate.
+  // (Tile numbers are literals of the instructions.)
+  template <int kWeights, bool kOdd>
+  static void multiply_step(const uint16_t* w, const uint16_t* x, int64_t x_stride) {
+    constexpr int64_t w_stride = kSpan * 2;
+    if constexpr (kOdd) {
+      _tile_loadd(7, x, x_stride);
+    } else {
+      _tile_loadd(6, x, x_stride);
+    }
+    _tile_loadd(3, w, w_stride);
+    if constexpr (kOdd) {
+      _tile_dpbf16ps(0, 3, 7);
+    } else {
+      _tile_dpbf16ps(0, 3, 6);
+    }
+    if constexpr (kWeights > 1) {
+      _tile_loadd(4, w + 16 * kSpan, w_stride);
+      if constexpr (kOdd) {
+        _tile_dpbf16ps(1, 4, 7);
+      } else {
+        _tile_dpbf16ps(1, 4, 6);
+      }
+    }
+    if constexpr (kWeights > 2) {
+      _tile_loadd(5, w + 32 * kSpan, w_stride);
+      if constexpr (kOdd) {
+        _tile_dpbf16ps(2, 5, 7);
+      } else {
+        _tile_dpbf16ps(2, 5, 6);
+      }
+    }
+  }
+
+  template <int kWeights>
   static void multiply_tiles(const uint16_t* w, int n_steps, const uint16_t* x, int64_t width,
                              float* c, int64_t ldc) {
     const int64_t c_stride = ldc * 4, x_stride = width * 4;
-    constexpr int64_t w_stride = kSpan * 2;
     float *c1 = c + 16 * ldc, *c2 = c + 32 * ldc;
     _tile_loadd(0, c, c_stride);
-    if constexpr (kLanes > 1) _tile_loadd(1, c + 16, c_stride);
-    if constexpr (kWeights > 1) _tile_loadd(2, c1, c_stride);
-    if constexpr (kWeights > 1 && kLanes > 1) _tile_loadd(3, c1 + 16, c_stride);
-    if constexpr (kWeights > 2) _tile_loadd(4, c2, c_stride);
-    if constexpr (kWeights > 2 && kLanes > 1) _tile_loadd(5, c2 + 16, c_stride);
-    for (int step = 0; step < n_steps; ++step, w += 32, x += width * 32) {
-      _tile_loadd(6, w, w_stride);
-      _tile_loadd(7, x, x_stride);
-      _tile_dpbf16ps(0, 6, 7);
-      if constexpr (kLanes > 1) {
-        _tile_loadd(7, x + 32, x_stride);
-        _tile_dpbf16ps(1, 6, 7);
-      }
-      if constexpr (kWeights > 1) {
-        _tile_loadd(6, w + 16 * kSpan, w_stride);
-        if constexpr (kLanes > 1) {
-          _tile_dpbf16ps(3, 6, 7);
-          _tile_loadd(7, x, x_stride);
-        }
-        _tile_dpbf16ps(2, 6, 7);
-      }
-      if constexpr (kWeights > 2) {
-        _tile_loadd(6, w + 32 * kSpan, w_stride);
-        _tile_dpbf16ps(4, 6, 7);
-        if constexpr (kLanes > 1) {
-          _tile_loadd(7, x + 32, x_stride);
-          _tile_dpbf16ps(5, 6, 7);
-        }
-      }
+    if constexpr (kWeights > 1) _tile_loadd(1, c1, c_stride);
+    if constexpr (kWeights > 2) _tile_loadd(2, c2, c_stride);
+    int step = 0;
+    for (; step + 2 <= n_steps; step += 2, w += 64, x += width * 64) {
+      multiply_step<kWeights, false>(w, x, x_stride);
+      multiply_step<kWeights, true>(w + 32, x + width * 32, x_stride);
     }
+    if (step < n_steps) multiply_step<kWeights, false>(w, x, x_stride);
     _tile_stored(0, c, c_stride);
-    if constexpr (kLanes > 1) _tile_stored(1, c + 16, c_stride);
-    if constexpr (kWeights > 1) _tile_stored(2, c1, c_stride);
-    if constexpr (kWeights > 1 && kLanes > 1) _tile_stored(3, c1 + 16, c_stride);
-    if constexpr (kWeights > 2) _tile_stored(4, c2, c_stride);
-    if constexpr (kWeights > 2 && kLanes > 1) _tile_stored(5, c2 + 16, c_stride);
+    if constexpr (kWeights > 1) _tile_stored(1, c1, c_stride);
+    if constexpr (kWeights > 2) _tile_stored(2, c2, c_stride);
   }
 
   static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
                        int64_t width, float* c, int64_t ldc) {
     using Multiply = void (*)(const uint16_t*, int, const uint16_t*, int64_t, float*, int64_t);
-    static constexpr Multiply kMultiply[3][2] = {{multiply_tiles<1, 1>, multiply_tiles<1, 2>},
-                                                 {multiply_tiles<2, 1>, multiply_tiles<2, 2>},
-                                                 {multiply_tiles<3, 1>, multiply_tiles<3, 2>}};
-    const auto& by_lanes = kMultiply[n_rows / 16 - 1];
-    int64_t lane = 0;
-    for (; lane + 32 <= width; lane += 32) {
-      by_lanes[1](panel[0], n_steps, x + lane * 2, width, c + lane, ldc);
+    static constexpr Multiply kMultiply[] = {multiply_tiles<1>, multiply_tiles<2>,
+                                             multiply_tiles<3>};
+    for (int64_t lane = 0; lane < width; lane += 16) {
+      kMultiply[n_rows / 16 - 1](panel[0], n_steps, x + lane * 2, width, c + lane, ldc);
     }
-    if (lane < width) by_lanes[0](panel[0], n_steps, x + lane * 2, width, c + lane, ldc);
   }
 };
 
