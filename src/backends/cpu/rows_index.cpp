@@ -1,15 +1,19 @@
 // Ops that take positions.
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/gather.h"
 #include "lamella/kernels/cpu/index_ops.h"
+#include "lamella/kernels/cpu/unique.h"
 #include "lamella/ops/index/gather.h"
 #include "lamella/ops/index/gather_nd.h"
 #include "lamella/ops/index/non_zero.h"
 #include "lamella/ops/index/one_hot.h"
 #include "lamella/ops/index/scatter_nd.h"
+#include "lamella/ops/index/unique.h"
 
 namespace lamella::cpu {
 namespace {
@@ -132,6 +136,42 @@ planned::Status launch_non_zero(const planned::StepCx& cx) {
   return {};
 }
 
+planned::Status launch_unique(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<Unique::Attrs>();
+  const planned::Operand& x = cx.in(0);
+  UniqueJob job;
+  job.elem = *elem_of(x.dtype);
+  job.x = x.data;
+  job.sorted = a.sorted;
+  job.n = x.numel();
+  std::vector<int64_t> shape(1);
+  size_t axis = 0;
+  if (a.axis) {
+    axis = static_cast<size_t>(*a.axis < 0 ? *a.axis + static_cast<int64_t>(x.rank) : *a.axis);
+    shape.assign(x.shape, x.shape + x.rank);
+    job.n = shape[axis];
+    for (size_t d = 0; d < axis; ++d) job.outer *= shape[d];
+    for (size_t d = axis + 1; d < shape.size(); ++d) job.inner *= shape[d];
+  }
+  std::vector<int64_t> first(static_cast<size_t>(job.n)), scratch(first.size());
+  int64_t* inverse = cx.out(2).as<int64_t>();
+  const int64_t count = find_unique(job, first.data(), inverse, scratch.data());
+  shape[axis] = count;
+  std::byte* y = cx.allocate(0, shape).data;
+  int64_t* places = cx.allocate(1, {&count, 1}).as<int64_t>();
+  int64_t* counts = cx.allocate(3, {&count, 1}).as<int64_t>();
+  std::copy_n(first.begin(), count, places);
+  std::fill_n(counts, count, 0);
+  for (int64_t i = 0; i < job.n; ++i) ++counts[inverse[i]];
+  const int64_t bytes = job.inner * x.dtype.bytes();
+  for (int64_t o = 0; o < job.outer && bytes > 0; ++o)
+    for (int64_t k = 0; k < count; ++k)
+      std::memcpy(y + (o * count + k) * bytes,
+                  x.data + (o * job.n + first[static_cast<size_t>(k)]) * bytes,
+                  static_cast<size_t>(bytes));
+  return {};
+}
+
 }  // namespace
 
 std::span<const planned::Row> index_rows() {
@@ -154,6 +194,7 @@ std::span<const planned::Row> index_rows() {
        .name = "scatter_nd",
        .accepts = plain_accepts,
        .launch = launch_scatter_nd},
+      {.op = &op<Unique>, .name = "unique", .accepts = plain_accepts, .launch = launch_unique},
   };
   return kRows;
 }

@@ -15,7 +15,8 @@ struct KvAppend {
           "in, rounded to the cache's element type. Sequence s owns the tokens q_start[s] to "
           "q_start[s + 1]; kv_len[s] is its length with them; row j of it is page "
           "page_table[s, j / page], at j % page. Where two tokens have one place, the later one "
-          "stays. Indices out of range are errors.",
+          "stays. Indices out of range are errors. The gradient is that of the values before "
+          "rounding, right where no two tokens have one place.",
       .updates = "cache"};
 
   static void type(TypeCx& cx, const NoAttrs&) {
@@ -42,6 +43,7 @@ struct KvAppend {
                     y.f.begin() + rows.row(s, rows.position(s, i)) * width);
   }
 
+  static void vjp(VjpCx& cx, const NoAttrs&);
   static void samples(Samples& s) {
     const auto ints = [](std::vector<int64_t> shape, std::vector<double> values) {
       return In{.shape = std::move(shape), .dtype = kI32, .values = std::move(values)};

@@ -16,7 +16,8 @@ struct PagedAttention {
           "heads, dk], k_pages [pages, page, kv_heads, dk], v_pages [pages, page, kv_heads, dv], "
           "sinks [heads], y [tokens, heads, dv]. Sequence s has the queries q_start[s] to "
           "q_start[s + 1], the last of its kv_len[s] positions; key j of it is page page_table[s, "
-          "j / page], at j % page. Entries of the table whose keys no query sees are not read.",
+          "j / page], at j % page. Entries of the table whose keys no query sees are not read. An "
+          "encoded cache has no gradient.",
       .ulps = 16,
       .ulps_per_length = 0.5};
   struct Attrs {
@@ -90,6 +91,7 @@ struct PagedAttention {
       }
   }
 
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s) {
     const auto ints = [](std::vector<int64_t> shape, std::vector<double> values) {
       return In{.shape = std::move(shape), .dtype = kI32, .values = std::move(values)};
