@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -19,6 +20,49 @@ double first_guess(double x) {
   constexpr double kA = 0.147;
   const double l = std::log1p(-x * x), half = 2 / (kPi * kA) + l / 2;
   return std::sqrt(std::sqrt(half * half - l / kA) - half);
+}
+
+constexpr int kMaxOrder = 20;
+
+double factorial(int n) { return std::tgamma(n + 1.0); }
+
+// The n-th derivative of cot(pi x), over pi^n: a polynomial in c = cot(pi x), since c' = -(1 +
+// c^2).
+double cotangent_derivative(int n, double x) {
+  const double c = 1 / std::tan(kPi * x);
+  std::array<double, kMaxOrder + 2> p{0, 1}, q{};
+  for (int order = 0; order < n; ++order) {
+    q.fill(0);
+    for (int i = 1; i <= order + 1; ++i) {
+      q[size_t(i) - 1] -= i * p[size_t(i)];
+      q[size_t(i) + 1] -= i * p[size_t(i)];
+    }
+    p = q;
+  }
+  double y = 0;
+  for (int i = n + 1; i >= 0; --i) y = y * c + p[size_t(i)];
+  return y;
+}
+
+// The polygamma of order n >= 1 without its sign, for x > 0: terms of the sum of n! / x^(n + 1),
+// then the asymptotic series.
+double size_of_polygamma(int n, double x) {
+  double sum = 0;
+  const double f = factorial(n);
+  for (; x < 15 + 2 * n; ++x) sum += f * std::pow(x, -n - 1);
+  // Bernoulli numbers B(2k) over (2k)!.
+  constexpr double kSeries[] = {1.0 / 12,           -1.0 / 720,     1.0 / 30240,
+                                -1.0 / 1209600,     1.0 / 47900160, -691.0 / 1307674368000.0,
+                                1.0 / 74724249600.0};
+  double term = factorial(n - 1) * std::pow(x, -n);
+  double series = term + term * n / (2 * x);
+  int next = n;  // term is (next - 1)! / x^next
+  for (double b : kSeries) {
+    term *= next / x, ++next;
+    term *= next / x, ++next;
+    series += b * term;
+  }
+  return sum + series;
 }
 
 }  // namespace
@@ -85,6 +129,19 @@ double trigamma_of(double x) {
     sum += term * power;
   }
   return sum + (1 / x + 0.5 * square);
+}
+
+double polygamma_of(double n, double x) {
+  n = std::nearbyint(n);
+  if (!(n >= 0 && n <= kMaxOrder) || x != x || x == -kInfinity) return kNan;
+  const int order = static_cast<int>(n);
+  if (order == 0) return digamma_of(x);
+  const bool is_even = order % 2 == 0;
+  if (x > 0) return (is_even ? -1 : 1) * size_of_polygamma(order, x);
+  const double part = x - std::floor(x);
+  if (part == 0) return is_even ? kNan : kInfinity;
+  return -size_of_polygamma(order, 1 - x) -
+         std::pow(kPi, n + 1) * cotangent_derivative(order, part);
 }
 
 }  // namespace lamella

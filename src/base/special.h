@@ -10,5 +10,7 @@ double log_gamma(double x);
 // First and second derivative of log_gamma.
 double digamma_of(double x);
 double trigamma_of(double x);
+// Derivative of order n of digamma, n rounded to a whole number; NaN unless 0 <= n <= 20.
+double polygamma_of(double n, double x);
 
 }  // namespace lamella

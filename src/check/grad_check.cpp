@@ -39,7 +39,8 @@ void draw_weights(Seeded& s, const RefTensors& inputs, std::mt19937_64& rng) {
   for (size_t o = 0; o < s.graph.outputs().size(); ++o) {
     if (!r.outputs[o].dtype.is_float()) continue;
     RefTensor w(kF64, r.outputs[o].shape);
-    for (double& v : w.f) v = w.rank() == 0 ? 1 : draw(rng) * (rng() % 2 ? 1 : -1);
+    for (double& v : w.f)
+      v = w.rank() == 0 ? 1 : round_float(r.outputs[o].dtype, draw(rng) * (rng() % 2 ? 1 : -1));
     s.outputs.push_back(s.graph.outputs()[o].name);
     s.weights[s.outputs.back()] = std::move(w);
   }
@@ -60,7 +61,9 @@ std::string compare_element(const Graph& graph, const Seeded& seeded, RefTensors
   };
   // Richardson: the error of the step's square cancels.
   const double numeric = (4 * difference(h / 2) - difference(h)) / 3;
-  const double bound = kTolerance * std::max({1.0, std::abs(numeric), std::abs(up)});
+  // A gradient is rounded to its input's type.
+  const double tolerance = std::max(kTolerance, 4 * inputs[name].dtype.info().eps);
+  const double bound = tolerance * std::max({1.0, std::abs(numeric), std::abs(up)});
   if (std::abs(analytic - numeric) <= bound) return "";
   return str("d/d", name, "[", i, "]; got ", analytic, "; want ", numeric, " within ", bound);
 }

@@ -50,6 +50,12 @@ def functions():
     unary("lgamma", special.gammaln, [0.125, 0.5, 1.5, 1.875, 2.5, 10, -0.5, -2.25], (0, 1, 2, -1, 1000, inf, nan))
     unary("digamma", special.digamma, [0.125, 0.5, 1, 1.5, 3, 20, -0.5, -2.25], (1000, inf, -inf, nan, -3))
     unary("trigamma", lambda x: special.polygamma(1, x), [0.125, 0.5, 1, 1.5, 3, 20, 1000], (inf, nan))
+    n, x = np.arange(6.0).reshape(6, 1), np.array([0.125, 0.5, 1, 3, 20, 100])
+    case("polygamma", [n, x], "NoAttrs{}", [special.polygamma(n.astype(int), x)], False)
+    n, x = np.array([1, 2, 3, 2, 1, 3.25, 1.75, 8]), np.array([-0.5, -0.5, -2.25, -2.25, inf, 2, 2, 7.5])
+    case("polygamma", [n, x], "NoAttrs{}", [special.polygamma(np.rint(n).astype(int), x)], False)
+    n, x = np.array([21, -1, nan, 1, 2, 3]), np.array([2, 2, 2, nan, -inf, 0])
+    case("polygamma", [n, x], "NoAttrs{}", [[nan, nan, nan, nan, nan, inf]], False)
     flags = [1, -1, 0, inf, -inf, nan]
     case("is_nan", [np.array(flags)], "NoAttrs{}", [np.isnan(flags)])
     case("is_inf", [np.array(flags)], "NoAttrs{}", [np.isinf(flags)])

@@ -304,7 +304,7 @@ def ragged():
         for i in range(q_start[s], q_start[s + 1]):
             j = kv_len[s] - q_start[s + 1] + i
             after[table[s][j // 2], j % 2] = np.float16(new[i])
-    case("kv_append", [in_(cache, "kF16"), new, q_start, table, kv_len], "NoAttrs{}", [after])
+    case("kv_append", [in_(cache, "kF16"), new, q_start, table, kv_len], "NoAttrs{}", [after], False)
 
 
 def experts():

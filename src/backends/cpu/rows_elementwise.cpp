@@ -54,6 +54,7 @@
 #include "lamella/ops/math/mul.h"
 #include "lamella/ops/math/neg.h"
 #include "lamella/ops/math/not_equal.h"
+#include "lamella/ops/math/polygamma.h"
 #include "lamella/ops/math/pow.h"
 #include "lamella/ops/math/relu.h"
 #include "lamella/ops/math/round.h"
@@ -131,6 +132,7 @@ constexpr OpcodeRow kOpcodes[] = {
     {&op<Mul>, TileOp::mul},
     {&op<Neg>, TileOp::neg},
     {&op<NotEqual>, TileOp::not_equal},
+    {&op<Polygamma>, TileOp::polygamma},
     {&op<Pow>, TileOp::pow},
     {&op<Relu>, TileOp::relu},
     {&op<Round>, TileOp::round},

@@ -16,6 +16,7 @@ constexpr TileOpInfo kInfo[] = {
     {TileOp::fmod, "fmod", 2, kInts},
     {TileOp::pow, "pow", 2, kInts},
     {TileOp::atan2, "atan2", 2, false},
+    {TileOp::polygamma, "polygamma", 2, false},
     {TileOp::minimum, "minimum", 2, kInts},
     {TileOp::maximum, "maximum", 2, kInts},
     {TileOp::equal, "equal", 2, kInts},

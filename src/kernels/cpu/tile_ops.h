@@ -30,6 +30,7 @@ enum class TileOp : uint8_t {
   fmod,
   pow,
   atan2,
+  polygamma,
   minimum,
   maximum,
   equal,

@@ -187,6 +187,7 @@ constexpr Table f64_table() {
       {TileOp::acosh, one([](double a) { return std::acosh(a); })},
       {TileOp::atanh, one([](double a) { return std::atanh(a); })},
       {TileOp::atan2, two([](double a, double b) { return std::atan2(a, b); })},
+      {TileOp::polygamma, two([](double n, double x) { return polygamma_of(n, x); })},
       {TileOp::sinh, one([](double a) { return std::sinh(a); })},
       {TileOp::cosh, one([](double a) { return std::cosh(a); })},
       {TileOp::tanh, one([](double a) { return std::tanh(a); })},

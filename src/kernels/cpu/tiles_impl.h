@@ -154,6 +154,7 @@ constexpr Row kRows[] = {
     {TileOp::acosh, one_by_one([](float a) { return ::acoshf(a); })},
     {TileOp::atanh, one_by_one([](float a) { return ::atanhf(a); })},
     {TileOp::atan2, pair_by_pair([](float a, float b) { return ::atan2f(a, b); })},
+    {TileOp::polygamma, pair_by_pair([](float n, float x) { return float(polygamma_of(n, x)); })},
     {TileOp::sinh, one_by_one([](float a) { return ::sinhf(a); })},
     {TileOp::cosh, one_by_one([](float a) { return ::coshf(a); })},
     {TileOp::tanh, unary([](F a) { return tanh(a); })},

@@ -27,8 +27,8 @@ struct ScatterNd {
                                  "with them. Tuples are taken in order: of equal ones the last "
                                  "replaces. Negative indices count from the end; "
                                  "others outside are an error. The gradient of `none` is right "
-                                 "only where no two tuples are equal; mul, min "
-                                 "and max have none.",
+                                 "only where no two tuples are equal; min and max share theirs "
+                                 "among equal extremes.",
                              .ulps = 1,
                              .ulps_per_length = 0.5,
                              .updates = "x"};
@@ -67,27 +67,15 @@ struct ScatterNd {
       }
     });
   }
-  static void vjp(VjpCx& cx, const Attrs& a) {
-    CHECK_USER(a.mode == Scatter::none || a.mode == Scatter::add,
-               "scatter_nd: there is no gradient of the mode '",
-               EnumNames<Scatter>::names[size_t(a.mode)], "'");
-    const Value g = cx.grad(), indices = cx.in(1);
-    cx.set(2, gather_nd(g, indices));
-    if (a.mode == Scatter::add) return cx.set(0, g);
-    const Value zeros = full(cx.graph(), cx.in(2).shape(), g.dtype(), 0);
-    cx.set(0, Call<ScatterNd>{}(g, indices, zeros, a));
-  }
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s) {
     s.types(kNumberTypes);
     const auto at = [](std::vector<int64_t> shape, std::vector<double> v) {
       return In{.shape = std::move(shape), .dtype = kI64, .values = std::move(v)};
     };
     for (Scatter mode : {Scatter::none, Scatter::add, Scatter::mul, Scatter::min, Scatter::max}) {
-      const bool has_gradient = mode == Scatter::none || mode == Scatter::add;
-      s.add({In{.shape = {5, 7}}, at({3, 2}, {0, 6, -1, -7, 2, 3}), In{.shape = {3}}}, Attrs{mode})
-          .grad = has_gradient;
-      s.add({In{.shape = {5, 3, 2}}, at({3, 1}, {4, 0, -2}), In{.shape = {3, 3, 2}}}, Attrs{mode})
-          .grad = has_gradient;
+      s.add({In{.shape = {5, 7}}, at({3, 2}, {0, 6, -1, -7, 2, 3}), In{.shape = {3}}}, Attrs{mode});
+      s.add({In{.shape = {5, 3, 2}}, at({3, 1}, {4, 0, -2}), In{.shape = {3, 3, 2}}}, Attrs{mode});
     }
     s.add({In{.shape = {4, 3}}, at({3, 1}, {1, 1, -3}), In{.shape = {3, 3}}}, Attrs{Scatter::add})
         .length = 3;
@@ -99,13 +87,15 @@ struct ScatterNd {
     const std::string source = "ONNX 1.23.2 reference evaluator";
     const auto literal = [&](Scatter mode, std::vector<double> y) {
       s.expect(source, {x, indices, updates}, Attrs{mode}, {Expect{{4}, std::move(y)}}).grad =
-          false;
+          mode != Scatter::none;
     };
     literal(Scatter::none, {1, 7, 3, 0.5});
     literal(Scatter::add, {1, 14, 3, 4.5});
     literal(Scatter::mul, {1, 70, 3, 2});
     literal(Scatter::min, {1, 2, 3, 0.5});
     literal(Scatter::max, {1, 7, 3, 4});
+    s.add({row({0, 2, 0, 3, 5}), at({6, 1}, {1, 0, 1, 3, 3, 2}), row({0, 4, 3, 0, 0, 2})},
+          Attrs{Scatter::mul});
     s.bad({row({1, 2}), at({1, 1}, {-3}), row({1})}, Attrs{}, "index out of range; got -3");
     s.bad({row({1, 2}), at({1, 1}, {0}), row({1, 2})}, Attrs{}, "slices and updates");
     s.bad({row({1, 2}), at({1, 3}, {0, 0, 0}), row({1})}, Attrs{}, "no number of axes");

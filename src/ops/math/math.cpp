@@ -53,6 +53,7 @@
 #include "lamella/ops/math/mul.h"
 #include "lamella/ops/math/neg.h"
 #include "lamella/ops/math/not_equal.h"
+#include "lamella/ops/math/polygamma.h"
 #include "lamella/ops/math/pow.h"
 #include "lamella/ops/math/reciprocal.h"
 #include "lamella/ops/math/relu.h"
@@ -134,6 +135,7 @@ constexpr const Op* kOps[] = {
     &op<Mul>,
     &op<Neg>,
     &op<NotEqual>,
+    &op<Polygamma>,
     &op<Pow>,
     &op<Reciprocal>,
     &op<Relu>,

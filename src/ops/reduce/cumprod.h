@@ -1,5 +1,8 @@
 #pragma once
 
+#include "lamella/ops/math/cast.h"
+#include "lamella/ops/math/equal.h"
+#include "lamella/ops/math/where.h"
 #include "lamella/ops/operators.h"
 #include "lamella/ops/reduce/cumsum.h"
 
@@ -12,7 +15,7 @@ struct Cumprod {
       .outputs = "y",
       .doc =
           "Running products along axis: y[i] = x[0] * ... * x[i], without x[i] if exclusive; from "
-          "the other end if reverse. Integers wrap. The gradient is NaN or infinite where x is 0.",
+          "the other end if reverse. Integers wrap.",
       .ulps = 1,
       .ulps_per_length = 1};
   using Attrs = Cumsum::Attrs;
@@ -41,11 +44,22 @@ struct Cumprod {
       }
     }
   }
-  // Element i stands in every product behind it: sum those times their gradients, over x[i].
+  // Element i stands in every product behind it: sum those times their gradients, over x[i]. The
+  // first zero of a row is left out of its products up to the second one; all behind it is 0.
   static void vjp(VjpCx& cx, const Attrs& a) {
-    const Value shares = cumsum(cx.grad() * cx.out(0),
-                                {.axis = a.axis, .exclusive = a.exclusive, .reverse = !a.reverse});
-    cx.set(0, shares / cx.in(0));
+    const Value x = cx.in(0), zero = scalar_like(x, 0), one = scalar_like(x, 1);
+    const Value is_zero = equal(x, zero), nonzero = where(is_zero, one, x);
+    const Attrs inclusive{.axis = a.axis, .reverse = a.reverse};
+    const Value zeros = cast(is_zero, {.to = kI64}), n_zeros = cumsum(zeros, inclusive),
+                n_met = a.exclusive ? n_zeros - zeros : n_zeros;
+    const auto shares = [&](int64_t n) {  // of the products that hold n zeros
+      const Value products = where(equal(n_met, scalar_like(n_met, static_cast<double>(n))),
+                                   Call<Cumprod>{}(nonzero, a), zero);
+      return cumsum(cx.grad() * products,
+                    {.axis = a.axis, .exclusive = a.exclusive, .reverse = !a.reverse});
+    };
+    const Value is_first = equal(n_zeros, scalar_like(n_zeros, 1));
+    cx.set(0, where(is_zero, where(is_first, shares(1), zero), shares(0) / nonzero));
   }
   static void samples(Samples& s) {
     s.types(kNumberTypes);
@@ -54,6 +68,12 @@ struct Cumprod {
     s.add({In{.shape = {5, 2}, .domain = {0.5, 2}}}, Attrs{0, false, true}).length = 5;
     s.add({In{.shape = {5, 2}, .domain = {0.5, 2}}}, Attrs{0, true, true}).length = 5;
     s.add({In{.shape = {0, 3}}}, Attrs{0});
+    const In zeros{.shape = {3, 6},
+                   .values = {1, 0, 2, 3, 0, 2, 0, 2, 3, 1, 1, 2, 3, 2, 1, 2, 2, 0}};
+    s.add({zeros}, Attrs{}).length = 6;
+    s.add({zeros}, Attrs{1, true, false}).length = 6;
+    s.add({zeros}, Attrs{1, true, true}).length = 6;
+    s.add({zeros}, Attrs{0, false, true}).length = 3;
     s.bad({In{.shape = {}}}, Attrs{}, "axis out of range");
     s.bad({In{.shape = {3}, .dtype = kBool}}, Attrs{}, "takes numbers");
     // golden:begin
