@@ -25,9 +25,11 @@ class Conversation {
   Conversation(const Options& o)
       : options_(generate_options(o.generate)),
         model_(LanguageModel::load(o.model.model, load_options(o.model))),
+        filter_(grammar_filter(o.generate, *model_)),
         sequence_(model_->engine()),
         system_(o.system) {
     model_->chat_template();  // says now where there is none
+    options_.filter = filter_.get();
     options_.on_token = stream_text;
     options_.cancel = &interrupted();
   }
@@ -40,6 +42,7 @@ class Conversation {
     try {
       const std::vector<int32_t> prompt = model_->tokenizer().encode(
           model_->render_chat(messages()), {.add_special = false, .parse_special = true});
+      if (filter_) filter_->reset();
       n_reused = sequence_.resume(prompt);
       const auto rest = std::span(prompt).subspan(static_cast<size_t>(n_reused));
       g = generate(*model_, sequence_, rest, options_);
@@ -87,6 +90,7 @@ class Conversation {
 
   GenerateOptions options_;
   std::unique_ptr<LanguageModel> model_;
+  std::unique_ptr<GrammarFilter> filter_;
   Sequence sequence_;
   std::string system_;
   std::vector<Message> turns_;

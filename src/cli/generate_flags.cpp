@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lamella/base/mapped_file.h"
+
 namespace lamella::cli {
 
 void add_generate_flags(Command& c, GenerateFlags& f) {
   c.integer("-n,--tokens", "N", f.n, {0}, "at most so many tokens");
   add_sampler_flags(c, f.sampler);
+  c.text("--grammar", "FILE", f.grammar, "answers are texts of this grammar (GBNF)");
   c.integer("--chunk", "N", f.chunk, {1}, "prompt tokens a step");
 }
 
@@ -21,6 +24,16 @@ GenerateOptions generate_options(const GenerateFlags& f) {
           .filter = nullptr,
           .on_token = {},
           .cancel = nullptr};
+}
+
+std::unique_ptr<GrammarFilter> grammar_filter(const GenerateFlags& f, const LanguageModel& model) {
+  if (f.grammar.empty()) return nullptr;
+  const MappedFile file = MappedFile::open(f.grammar);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  return std::make_unique<GrammarFilter>(std::make_shared<const Grammar>(text),
+                                         std::make_shared<const TokenTrie>(model.tokenizer()),
+                                         model.tokenizer());
 }
 
 double prompt_rate(const Generation& g) {

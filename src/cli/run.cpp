@@ -78,6 +78,8 @@ void print_stats(LanguageModel& model) {
 int run(const Options& o) {
   GenerateOptions options = generate_options(o.generate);
   const auto model = LanguageModel::load(o.model.model, load_options(o.model));
+  const std::unique_ptr<GrammarFilter> filter = grammar_filter(o.generate, *model);
+  options.filter = filter.get();
   Sequence sequence(model->engine());
   const std::vector<int32_t> prompt = encode_prompt(*model, o);
   std::optional<Trace> trace;
