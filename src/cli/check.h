@@ -9,7 +9,8 @@ namespace lamella::cli {
 // What every check takes.
 struct CheckOutput {
   bool json = false;
-  bool all = false;  // a line for each entry, not only for those that failed
+  bool all = false;        // a line for each entry, not only for those that failed
+  bool by_family = false;  // of ops: counts a family of ops
 };
 
 // Prints the report; the exit code.

@@ -109,6 +109,7 @@ void add_kernel_checks(Command& check) {
     c.integer("--threads", "N", o->threads, {0, 1024}, "threads; 0 is one a core");
     c.flag("--json", o->output.json, "one JSON object");
     c.flag("--all", o->output.all, "a line for what passed, too");
+    c.flag("--by-family", o->output.by_family, "counts a family of ops");
     c.action([o, run = row.run] { return run(*o); });
   }
 }

@@ -1,6 +1,8 @@
 // lamella check samples|grad|properties: the ops against their own samples, and graphs made of
 // them.
+#include <array>
 #include <cstdio>
+#include <map>
 
 #include "lamella/backends/cpu/cpu.h"
 #include "lamella/base/error.h"
@@ -9,7 +11,9 @@
 #include "lamella/check/parity.h"
 #include "lamella/check/properties.h"
 #include "lamella/cli/check.h"
+#include "lamella/cli/table.h"
 #include "lamella/ir/print.h"
+#include "lamella/ops/tables.h"
 
 namespace lamella::cli {
 namespace {
@@ -20,12 +24,37 @@ struct Options {
   CheckOutput output;
 };
 
+// The entries of a check of ops, counted by family; their names begin with the op's.
+std::string family_table(const check::Report& report) {
+  std::map<std::string_view, std::array<int, 3>> counts;
+  for (const check::Entry& e : report.entries) {
+    const std::string_view op = std::string_view(e.name).substr(0, e.name.find(' '));
+    ++counts[op][static_cast<size_t>(e.outcome)];
+  }
+  Table table({"family", ">ops", ">passed", ">failed", ">skipped"});
+  for (const OpFamily& family : op_families()) {
+    std::array<int, 4> sum{};
+    for (const Op* op : family.ops) {
+      const auto found = counts.find(op->info.name);
+      if (found == counts.end()) continue;
+      ++sum[0];
+      for (size_t i = 0; i < 3; ++i) sum[i + 1] += found->second[i];
+    }
+    if (sum[0] == 0) continue;
+    std::vector<std::string> cells{std::string(family.name)};
+    for (int n : sum) cells.push_back(std::to_string(n));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
 }  // namespace
 
 int finish_op_check(const check::Report& report, const std::string& pattern,
                     const CheckOutput& output) {
   CHECK_USER(!report.entries.empty(), "--op: no op matches; got '", printable(pattern),
              "'; hint: lamella ops lists them");
+  if (output.by_family && !output.json) std::fputs(family_table(report).c_str(), stdout);
   return finish_check(report, output);
 }
 
@@ -36,6 +65,7 @@ void add_op_checks(Command& check) {
   c.text("--op", "GLOB", samples->op, "only the ops whose names match");
   c.flag("--json", samples->output.json, "one JSON object");
   c.flag("--all", samples->output.all, "a line for what passed, too");
+  c.flag("--by-family", samples->output.by_family, "counts a family of ops");
   c.action(
       [o = samples] { return finish_op_check(check::check_samples(o->op), o->op, o->output); });
 
@@ -45,6 +75,7 @@ void add_op_checks(Command& check) {
   c.integer("--seed", "N", grad->seed, {}, "seed of the random inputs");
   c.flag("--json", grad->output.json, "one JSON object");
   c.flag("--all", grad->output.all, "a line for what passed, too");
+  c.flag("--by-family", grad->output.by_family, "counts a family of ops");
   c.action([o = grad] {
     return finish_op_check(check::check_grad(o->op, static_cast<uint64_t>(o->seed)), o->op,
                            o->output);

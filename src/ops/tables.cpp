@@ -1,17 +1,28 @@
 // Every built-in op: the families' lists in order.
+#include "lamella/ops/tables.h"
+
 #include "lamella/ops/families.h"
 #include "lamella/ops/op.h"
 
 namespace lamella {
 
+std::span<const OpFamily> op_families() {
+  static const OpFamily families[] = {
+      {"math", math_ops()},     {"activation", activation_ops()},
+      {"shape", shape_ops()},   {"reduce", reduce_ops()},
+      {"index", index_ops()},   {"quant", quant_ops()},
+      {"random", random_ops()}, {"control", control_ops()},
+      {"linalg", linalg_ops()}, {"spatial", spatial_ops()},
+      {"nn", nn_ops()},         {"attention", attention_ops()},
+  };
+  return families;
+}
+
 std::span<const Op* const> all_ops() {
   static const std::vector<const Op*> ops = [] {
     std::vector<const Op*> all{&op<Constant>, &op<Input>, &op<Parameter>, &op<Sizes>};
-    for (auto family : {math_ops, activation_ops, shape_ops, reduce_ops, index_ops, quant_ops,
-                        random_ops, control_ops, linalg_ops, spatial_ops, nn_ops, attention_ops}) {
-      const auto list = family();
-      all.insert(all.end(), list.begin(), list.end());
-    }
+    for (const OpFamily& family : op_families())
+      all.insert(all.end(), family.ops.begin(), family.ops.end());
     return all;
   }();
   return ops;
