@@ -22,6 +22,12 @@ struct PreTokenizerRow {
   bool clean_spaces = true;    // decoding drops the space before punctuation, as BERT's did
 };
 
+// Two patterns that match nothing but places: before each group of three digits, counted from the
+// end of a number, or of a number that ends where a word ends. As regular expressions they would
+// look through the whole number at each of its digits.
+inline constexpr std::string_view kThreesOfNumber = R"((?=(\d{3})+(?!\d)))";
+inline constexpr std::string_view kThreesOfWord = R"((?=(\d{3})+\b))";
+
 std::span<const PreTokenizerRow> pre_tokenizers();
 
 // The row of that name; UserError with the nearest name when there is none.
@@ -36,7 +42,11 @@ class PreTokenizer {
   std::vector<std::string_view> split(std::string_view text) const;
 
  private:
-  std::vector<Regex> patterns_;
+  struct Step {
+    Regex regex;
+    bool cuts_threes = false;  // `regex` finds the numbers, which are cut by threes
+  };
+  std::vector<Step> steps_;
 };
 
 }  // namespace lamella
