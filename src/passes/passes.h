@@ -17,8 +17,8 @@ Graph canonicalise(Graph graph, const Target& target);
 Graph eliminate_common(Graph graph, const Target& target);
 // Recognises what the target has rows for: matmul epilogues, QKV, gated MLP, residual + norm.
 Graph fuse(Graph graph, const Target& target);
-// Composites that no row claims become their formulas, outermost first; where a row would take a node
-// with 16-bit inputs in f32, these are cast.
+// Composites that no row claims become their formulas, outermost first; where a row would take a
+// node with 16-bit inputs in f32, these are cast.
 Graph expand_unclaimed(Graph graph, const Target& target);
 // Chains of elementwise nodes become regions.
 Graph form_regions(Graph graph, const Target& target);
