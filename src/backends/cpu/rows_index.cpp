@@ -154,7 +154,7 @@ planned::Status launch_unique(const planned::StepCx& cx) {
     for (size_t d = axis + 1; d < shape.size(); ++d) job.inner *= shape[d];
   }
   std::vector<int64_t> first(static_cast<size_t>(job.n)), scratch(first.size());
-  int64_t* inverse = cx.out(2).as<int64_t>();
+  int64_t* inverse = cx.allocate(2, {&job.n, 1}).as<int64_t>();
   const int64_t count = find_unique(job, first.data(), inverse, scratch.data());
   shape[axis] = count;
   std::byte* y = cx.allocate(0, shape).data;
