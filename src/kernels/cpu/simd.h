@@ -19,7 +19,7 @@
 //   sum_quad, sum_blocks   of kLanes vectors, quad by quad, then the quads: a vector of their sums
 //   load_i8 load_low4 load_high4   whole vectors of int8, and of a byte's lower or upper four bits
 //   reduce_turns(w, n, f, q)  w[i] * f = 4k + q + r in double: returns r in [-1/2, 1/2], q in 0..3
-//   reduce_half_pi(x, 2 / pi, hi, lo, q)  x = (4k + q) (hi + lo) + r in double: returns r
+//   reduce_half_pi(x, 2 / pi, hi, lo, q, r_lo)  x = (4k + q) (hi + lo) + r + r_lo: returns r
 #pragma once
 
 #if !defined(LAMELLA_ISA) || !defined(LAMELLA_LANES)

@@ -146,12 +146,18 @@ inline F exp_minus(F s, F lo) {
   const F r = exp_reduce(max(set1(-105.0f), -s), n) - lo;
   return scale2(fma(fma(poly(r, kExpPoly), r, set1(1.0f)), r, set1(1.0f)), n);
 }
-// erfc(y / sqrt 2), where s + lo = y^2 / 2. What 1 / (y + 3) rounds off goes into the exponent.
+// erfc(y / sqrt 2), where s + lo = y^2 / 2. What 1 / (y + 3) and t round off goes into the
+// exponent, as d log P / dt is about -0.7; and w e^r = w + w (e^r - 1), with what w rounds off.
 inline F erfc_from(F y, F s, F lo) {
-  const F d = y + set1(3.0f), inverse = set1(1.0f) / d;
-  const F lost = fma(-inverse, d, set1(1.0f)) - (y - (d - set1(3.0f))) * inverse;
-  const F p = poly((y - set1(3.0f)) * inverse, kErfcPoly);
-  return exp_minus(s, lo - lost) * (inverse * p);
+  const F d = y + set1(3.0f), inverse = set1(1.0f) / d, from = y - set1(3.0f), t = from * inverse;
+  const F of_inverse = fma(-inverse, d, set1(1.0f)) - (y - (d - set1(3.0f))) * inverse;
+  const F of_t = fma(t, of_inverse, fma(from, inverse, -t));
+  const F lost = fma(set1(-0.7f), of_t, of_inverse) - lo;
+  const F p = poly(t, kErfcPoly), w = inverse * p, w_lo = fma(inverse, p, -w);
+  const F x = max(set1(-105.0f), -s), n = round_even(x * set1(kLog2e));
+  const F r = fma(n, set1(-kLn2Hi), x) + fma(n, set1(-kLn2Lo), lost);
+  const F grown = fma(poly(r, kExpPoly), r, set1(1.0f)) * r;
+  return scale2(w + fma(w, grown, w_lo), n);
 }
 
 // erf x = x + x P(x^2) for |x| <= 0.9. <= 2 ulp.
@@ -165,7 +171,7 @@ inline F erf(F x) {
   return select(less(y, set1(0.9f)), small, copysign(set1(1.0f) - tail, x));
 }
 
-// x Phi(x) = x erfc(-x / sqrt 2) / 2, so NaN for -infinity. <= 4 ulp; below -13 within 1e-43.
+// x Phi(x) = x erfc(-x / sqrt 2) / 2, so NaN for -infinity. <= 3.7 ulp; below -13 within 1e-43.
 inline F gelu(F x) {
   const F y = min(set1(14.5f), abs(x)), half = y * set1(0.5f), s = y * half;
   const F tail = set1(0.5f) * erfc_from(y, s, fma(y, half, -s));
@@ -210,10 +216,9 @@ inline void sin_cos_turns(F quadrant, F r, F& sin, F& cos) {
   place_quadrant(quadrant, r * poly(r2, kSinPoly), poly(r2, kCosPoly), sin, cos);
 }
 
-// sin and cos of |x| <= kMaxAngle, <= 1.5 ulp (r is one float): x = q pi/2 + r, where pi/2 =
-// kHalfPiHi + kHalfPiLo and kHalfPiHi has 33 bits, so that its product with q is exact. sin r = r +
-// r^3 P(r^2), cos r = 1 - r^2 / 2 + r^4 P(r^2), with what r^2 and the first difference lose carried
-// along.
+// sin and cos of |x| <= kMaxAngle, <= 1 ulp: x = q pi/2 + r, where pi/2 = kHalfPiHi + kHalfPiLo and
+// kHalfPiHi has 33 bits, so that its product with q is exact. sin r = r + r^3 P(r^2), cos r = 1 -
+// r^2 / 2 + r^4 P(r^2), with what r, r^2 and the first difference lose carried along.
 inline constexpr float kMaxAngle = 0x1p19f;
 inline constexpr double kHalfPiHi = 0x1.921fb544p+0, kHalfPiLo = 0x1.0b4611a626331p-34;
 inline constexpr float kSinRadians[] = {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f12p-13f,
@@ -222,12 +227,12 @@ inline constexpr float kCosRadians[] = {0x1.555556p-5f, -0x1.6c16b8p-10f, 0x1.a0
                                         -0x1.2417ep-22f};
 inline void sin_cos(F x, F& sin, F& cos) {
   constexpr double kTwoOverPi = 0.63661977236758134308;
-  F quadrant;
-  const F r = reduce_half_pi(x, kTwoOverPi, kHalfPiHi, kHalfPiLo, quadrant);
+  F quadrant, r_lo;
+  const F r = reduce_half_pi(x, kTwoOverPi, kHalfPiHi, kHalfPiLo, quadrant, r_lo);
   const F r2 = r * r, r2_lo = fma(r, r, -r2);
-  const F s = fma(r * r2, poly(r2, kSinRadians), r);
   const F half = r2 * set1(0.5f), near = set1(1.0f) - half;
-  const F lost = fma(r2_lo, set1(-0.5f), (set1(1.0f) - near) - half);
+  const F s = r + fma(r * r2, poly(r2, kSinRadians), r_lo * near);
+  const F lost = fma(-r, r_lo, fma(r2_lo, set1(-0.5f), (set1(1.0f) - near) - half));
   const F c = near + fma(r2 * r2, poly(r2, kCosRadians), lost);
   place_quadrant(quadrant, s, c, sin, cos);
   sin = select(equal(x, zero()), x, sin);

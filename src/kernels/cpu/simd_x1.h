@@ -91,10 +91,13 @@ inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
   return {static_cast<float>(t - q)};
 }
 
-inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant) {
+inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant, F& r_lo) {
   const double wide = x.v, q = ::rint(wide * two_over_pi);
   quadrant = {static_cast<float>(q - 4 * ::floor(q * 0.25))};
-  return {static_cast<float>((wide - q * hi) - q * lo)};
+  const double r = (wide - q * hi) - q * lo;
+  const float r_hi = static_cast<float>(r);
+  r_lo = {static_cast<float>(r - r_hi)};
+  return {r_hi};
 }
 
 }  // namespace lamella::cpu::scalar

@@ -167,19 +167,23 @@ inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
 }
 
 inline __m256 reduce_half_pi_half(__m256 x, double two_over_pi, double hi, double lo,
-                                  __m256& quadrant) {
+                                  __m256& quadrant, __m256& r_lo) {
   const __m512d wide = _mm512_cvtps_pd(x);
   const __m512d q = _mm512_roundscale_pd(_mm512_mul_pd(wide, _mm512_set1_pd(two_over_pi)), 8);
   const __m512d whole = _mm512_roundscale_pd(_mm512_mul_pd(q, _mm512_set1_pd(0.25)), 9);
   quadrant = _mm512_cvtpd_ps(_mm512_sub_pd(q, _mm512_mul_pd(whole, _mm512_set1_pd(4))));
   const __m512d rest = _mm512_sub_pd(wide, _mm512_mul_pd(q, _mm512_set1_pd(hi)));
-  return _mm512_cvtpd_ps(_mm512_sub_pd(rest, _mm512_mul_pd(q, _mm512_set1_pd(lo))));
+  const __m512d r = _mm512_sub_pd(rest, _mm512_mul_pd(q, _mm512_set1_pd(lo)));
+  const __m256 r_hi = _mm512_cvtpd_ps(r);
+  r_lo = _mm512_cvtpd_ps(_mm512_sub_pd(r, _mm512_cvtps_pd(r_hi)));
+  return r_hi;
 }
-inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant) {
-  __m256 q0, q1;
-  const __m256 r0 = reduce_half_pi_half(_mm512_castps512_ps256(x.v), two_over_pi, hi, lo, q0);
-  const __m256 r1 = reduce_half_pi_half(upper_half(x.v), two_over_pi, hi, lo, q1);
+inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant, F& r_lo) {
+  __m256 q0, q1, l0, l1;
+  const __m256 r0 = reduce_half_pi_half(_mm512_castps512_ps256(x.v), two_over_pi, hi, lo, q0, l0);
+  const __m256 r1 = reduce_half_pi_half(upper_half(x.v), two_over_pi, hi, lo, q1, l1);
   quadrant = {_mm512_insertf32x8(_mm512_castps256_ps512(q0), q1, 1)};
+  r_lo = {_mm512_insertf32x8(_mm512_castps256_ps512(l0), l1, 1)};
   return {_mm512_insertf32x8(_mm512_castps256_ps512(r0), r1, 1)};
 }
 

@@ -161,19 +161,23 @@ inline F reduce_turns(const double* w, int n, double factor, F& quadrant) {
 }
 
 inline __m128 reduce_half_pi_half(__m128 x, double two_over_pi, double hi, double lo,
-                                  __m128& quadrant) {
+                                  __m128& quadrant, __m128& r_lo) {
   const __m256d wide = _mm256_cvtps_pd(x);
   const __m256d q = _mm256_round_pd(_mm256_mul_pd(wide, _mm256_set1_pd(two_over_pi)), 8);
   const __m256d whole = _mm256_round_pd(_mm256_mul_pd(q, _mm256_set1_pd(0.25)), 9);
   quadrant = _mm256_cvtpd_ps(_mm256_sub_pd(q, _mm256_mul_pd(whole, _mm256_set1_pd(4))));
   const __m256d rest = _mm256_sub_pd(wide, _mm256_mul_pd(q, _mm256_set1_pd(hi)));
-  return _mm256_cvtpd_ps(_mm256_sub_pd(rest, _mm256_mul_pd(q, _mm256_set1_pd(lo))));
+  const __m256d r = _mm256_sub_pd(rest, _mm256_mul_pd(q, _mm256_set1_pd(lo)));
+  const __m128 r_hi = _mm256_cvtpd_ps(r);
+  r_lo = _mm256_cvtpd_ps(_mm256_sub_pd(r, _mm256_cvtps_pd(r_hi)));
+  return r_hi;
 }
-inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant) {
-  __m128 q0, q1;
-  const __m128 r0 = reduce_half_pi_half(_mm256_castps256_ps128(x.v), two_over_pi, hi, lo, q0);
-  const __m128 r1 = reduce_half_pi_half(_mm256_extractf128_ps(x.v, 1), two_over_pi, hi, lo, q1);
+inline F reduce_half_pi(F x, double two_over_pi, double hi, double lo, F& quadrant, F& r_lo) {
+  __m128 q0, q1, l0, l1;
+  const __m128 r0 = reduce_half_pi_half(_mm256_castps256_ps128(x.v), two_over_pi, hi, lo, q0, l0);
+  const __m128 r1 = reduce_half_pi_half(_mm256_extractf128_ps(x.v, 1), two_over_pi, hi, lo, q1, l1);
   quadrant = {_mm256_set_m128(q1, q0)};
+  r_lo = {_mm256_set_m128(l1, l0)};
   return {_mm256_set_m128(r1, r0)};
 }
 
