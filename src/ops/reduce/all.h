@@ -1,37 +1,22 @@
 #pragma once
 
 #include "lamella/ops/reduce/min.h"
+#include "lamella/ops/reduce/truth_reduction.h"
 
 namespace lamella {
 
-struct All {
+struct All : TruthReduction<All> {
   static constexpr Info info{
       .name = "all",
       .inputs = "x",
       .outputs = "y",
       .doc = "Do all elements hold over the axes (all without axes)? Of none: yes.",
       .traits = kNoGrad};
-  using Attrs = ReduceAttrs;
-  static void type(TypeCx& cx, const Attrs& a) {
-    cx.check(cx.in(0).is_tensor() && cx.in(0).dtype.is_bool(), "wants bool; got ", cx.in(0));
-    cx.out(kBool, reduced_shape(cx, a));
-  }
   // As u8, whose greatest of none is 0 and whose least is 255.
   static Value expand(const Args& args, const Attrs& a) {
     return cast(min(cast(args[0], {.to = kU8}), a), {.to = kBool});
   }
-  static void samples(Samples& s) {
-    s.types(kBoolTypes);
-    const Domain x{0, 1};
-    s.add({In{.shape = {3, 35}, .domain = x}}, Attrs{.axes = {-1}});
-    s.add({In{.shape = {2, 2, 5}, .domain = x}}, Attrs{.axes = {1}, .keep = true});
-    s.add({In{.shape = {2, 3, 2, 3}, .domain = x}}, Attrs{.axes = {2, 0}});
-    s.add({In{.shape = {}, .domain = x}}, Attrs{});
-    s.add({In{.shape = {0, 3}}}, Attrs{.axes = {1}});
-    s.add({In{.shape = {2, 0}}}, Attrs{});
-    s.bad({In{.shape = {2, 3}}}, Attrs{.axes = {2}}, "axis out of range");
-    s.bad({In{.shape = {2, 3}}}, Attrs{.axes = {1, -1}}, "axis given twice");
-    s.bad({In{.shape = {2, 3}, .dtype = kF32}}, Attrs{}, "wants bool");
+  static void add_literals(Samples& s) {
     // golden:begin
     // clang-format off
     const std::string source =
