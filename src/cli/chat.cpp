@@ -18,13 +18,20 @@ struct Options {
   ModelFlags model;
   GenerateFlags generate;
   std::string system;
+  int64_t snapshot_mib = 64;
 };
+
+LoadOptions with_snapshots(const Options& o) {
+  LoadOptions options = load_options(o.model);
+  options.snapshot_bytes = o.snapshot_mib << 20;
+  return options;
+}
 
 class Conversation {
  public:
   Conversation(const Options& o)
       : options_(generate_options(o.generate)),
-        model_(LanguageModel::load(o.model.model, load_options(o.model))),
+        model_(LanguageModel::load(o.model.model, with_snapshots(o))),
         filter_(grammar_filter(o.generate, *model_)),
         sequence_(model_->engine()),
         system_(o.system) {
@@ -34,7 +41,7 @@ class Conversation {
     options_.cancel = &interrupted();
   }
 
-  // What the turns before left in the KV cache is not computed again.
+  // What the turns before left in the KV cache, or in a snapshot of it, is not computed again.
   void answer(const std::string& question) {
     turns_.push_back({.role = "user", .content = question, .more_json = {}});
     Generation g;
@@ -51,6 +58,7 @@ class Conversation {
       throw;
     }
     std::puts("");
+    sequence_.keep();
     turns_.push_back({.role = "assistant", .content = g.text, .more_json = {}});
     std::fprintf(stderr,
                  "[prompt %lld tokens, %lld reused, %.1f tokens/s | answer %zu tokens, %.1f "
@@ -63,6 +71,12 @@ class Conversation {
   void reset() {
     turns_.clear();
     sequence_.truncate(0);
+  }
+
+  // Forgets the last question and its answer.
+  void undo() {
+    CHECK_USER(turns_.size() >= 2, "/undo: there is no answer yet");
+    turns_.resize(turns_.size() - 2);
   }
 
   void set_system(const std::string& text) {
@@ -103,6 +117,8 @@ struct ChatCommand {
 constexpr ChatCommand kCommands[] = {
     {"/reset", "", "forget the conversation",
      [](Conversation& c, const std::string&) { c.reset(); }},
+    {"/undo", "", "forget the last question and its answer",
+     [](Conversation& c, const std::string&) { c.undo(); }},
     {"/system", "TEXT", "a system message; begins anew",
      [](Conversation& c, const std::string& text) { c.set_system(text); }},
     {"/save", "FILE", "write the conversation as JSON",
@@ -159,8 +175,11 @@ void add_chat(Command c) {
   add_model_flags(c, o->model);
   c.text("--system", "TEXT", o->system, "a system message at the start");
   add_generate_flags(c, o->generate);
+  c.integer("--snapshots", "MIB", o->snapshot_mib, {0, int64_t{1} << 20},
+            "memory for what earlier turns computed; 0 keeps none");
   c.examples(
-      "In the conversation: /reset, /system TEXT, /save FILE; Ctrl-C stops the answer, Ctrl-D "
+      "In the conversation: /reset, /undo, /system TEXT, /save FILE; Ctrl-C stops the answer, "
+      "Ctrl-D "
       "ends.");
   c.action([o] { return run(*o); });
 }

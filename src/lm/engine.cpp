@@ -26,6 +26,20 @@ Tensor ints(const std::vector<int32_t>& values, std::vector<int64_t> shape) {
   return Tensor::copy_of(kI32, std::move(shape), values.data());
 }
 
+// How long two lists agree from their start.
+template <class A, class B>
+int64_t n_equal(const A& a, const B& b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+// Pages for snapshots beside those of the sequences.
+int64_t snapshot_pages(const Graph& graph, const EngineOptions& options) {
+  CHECK_USER(options.snapshot_bytes >= 0 && options.snapshot_every >= 1,
+             "snapshots: got a budget of ", options.snapshot_bytes, " bytes, every ",
+             options.snapshot_every, " positions; want 0 or more, and 1 or more");
+  return options.snapshot_bytes / std::max<int64_t>(KvPool::page_bytes(graph), 1);
+}
+
 }  // namespace
 
 Sequence::Sequence(Engine& engine) : engine_(engine) {
@@ -36,12 +50,12 @@ Sequence::Sequence(Engine& engine) : engine_(engine) {
 Sequence::~Sequence() {
   std::lock_guard lock(engine_.mutex_);
   drop_from(0);
+  engine_.snapshots_.forget_owner(this);
   engine_.sequences_.erase(this);
 }
 
 void Sequence::drop_from(int64_t length) {
-  history_.tokens.resize(static_cast<size_t>(length));
-  history_.phases.resize(static_cast<size_t>(length));
+  history_.truncate(length);
   const size_t keep = static_cast<size_t>((length + engine_.page_ - 1) / engine_.page_);
   while (pages_.size() > keep) {
     engine_.pool_.give_back(pages_.back());
@@ -69,36 +83,72 @@ std::unique_ptr<Sequence> Sequence::snapshot() const {
   return other;
 }
 
+Snapshot Sequence::as_snapshot(int64_t length) const {
+  Snapshot s{this, history_, pages_};
+  s.history.truncate(length);
+  s.pages.resize(static_cast<size_t>((length + engine_.page_ - 1) / engine_.page_));
+  return s;
+}
+
+void Sequence::keep() {
+  std::lock_guard lock(engine_.mutex_);
+  if (engine_.snapshots_.is_on() && length() > 0) engine_.snapshots_.keep(as_snapshot(length()));
+}
+
+// agree(history, is_own): as many of its positions are wanted.
+template <class Agree>
+Sequence::Source Sequence::longest(int64_t own, Agree agree) const {
+  Source best{.length = own};
+  const auto consider = [&](const History& history, const std::vector<int32_t>& pages,
+                            const Snapshot* snapshot) {
+    const int64_t n = agree(history, snapshot && snapshot->owner == this);
+    if (n > best.length) best = {&history, &pages, snapshot, n};
+  };
+  for (const Sequence* other : engine_.sequences_)
+    if (other != this) consider(other->history_, other->pages_, nullptr);
+  for (const Snapshot& s : engine_.snapshots_.all()) consider(s.history, s.pages, &s);
+  return best;
+}
+
+int64_t Sequence::take_over(const Source& source) {
+  if (!source.history) {
+    drop_from(source.length);
+    return source.length;
+  }
+  const int64_t n_pages = (source.length + engine_.page_ - 1) / engine_.page_;
+  const std::vector<int32_t> pages(source.pages->begin(), source.pages->begin() + n_pages);
+  History history = *source.history;
+  history.truncate(source.length);
+  if (source.snapshot) engine_.snapshots_.use(*source.snapshot);
+  for (const int32_t page : pages) engine_.pool_.share(page);  // before its own go back
+  drop_from(0);
+  pages_ = pages;
+  history_ = std::move(history);
+  return source.length;
+}
+
 int64_t Sequence::resume(std::span<const int32_t> tokens) {
   CHECK_USER(!tokens.empty(), "prompt: no tokens; want at least one");
   std::lock_guard lock(engine_.mutex_);
-  const size_t most = std::min(tokens.size() - 1, history_.tokens.size());
-  const auto own = static_cast<int64_t>(std::mismatch(tokens.begin(),
-                                                      tokens.begin() + static_cast<int64_t>(most),
-                                                      history_.tokens.begin())
-                                            .first -
-                                        tokens.begin());
-  const Sequence* best = nullptr;
-  int64_t length = own;
-  for (const Sequence* other : engine_.sequences_)
-    if (const int64_t n = engine_.shareable(*other, tokens); n > length) best = other, length = n;
-  if (!best) {
-    drop_from(own);
-    return own;
-  }
-  const std::vector<int32_t> pages(best->pages_.begin(),
-                                   best->pages_.begin() + length / engine_.page_);
-  drop_from(0);
-  hold(pages);
-  history_.tokens.assign(tokens.begin(), tokens.begin() + length);
-  history_.phases.assign(static_cast<size_t>(length), Phase::bulk);
-  return length;
+  const auto own = [&](const History& h) {
+    return n_equal(h.tokens, tokens.first(tokens.size() - 1));
+  };
+  return take_over(longest(own(history_), [&](const History& h, bool is_own) {
+    return is_own ? own(h) : engine_.shareable(h, tokens);
+  }));
+}
+
+int64_t Sequence::resume(const History& history) {
+  std::lock_guard lock(engine_.mutex_);
+  const auto agree = [&](const History& h) {
+    return std::min(n_equal(h.tokens, history.tokens), n_equal(h.phases, history.phases));
+  };
+  return take_over(longest(agree(history_), [&](const History& h, bool) { return agree(h); }));
 }
 
 // Positions of another sequence that a prompt of these tokens would compute with the same bits:
 // whole pages that were prompts there too.
-int64_t Engine::shareable(const Sequence& other, std::span<const int32_t> tokens) const {
-  const History& h = other.history_;
+int64_t Engine::shareable(const History& h, std::span<const int32_t> tokens) const {
   size_t n = 0;
   while (n < std::min(tokens.size() - 1, h.tokens.size()) && h.tokens[n] == tokens[n] &&
          h.phases[n] == Phase::bulk)
@@ -113,7 +163,10 @@ Engine::Engine(Model model, std::shared_ptr<const Weights> weights, const Backen
       page_(page_size(model.graph)),
       context_(wanted_context(info_, options)),
       max_pages_((context_ + page_ - 1) / page_),
-      pool_(model.graph, max_pages_ * std::max<int64_t>(options.max_sequences, 1)) {
+      pool_(model.graph, max_pages_ * std::max<int64_t>(options.max_sequences, 1) +
+                             snapshot_pages(model.graph, options)),
+      snapshots_(pool_, options.snapshot_bytes),
+      snapshot_every_(options.snapshot_every) {
   for (Phase phase : {Phase::bulk, Phase::decode}) {
     const size_t i = static_cast<size_t>(phase);
     programs_[i] = compile(model.graph, backend, {.phase = phase, .exact = options.exact});
@@ -137,6 +190,11 @@ void Engine::check_item(const StepItem& item) const {
                "; want 0 to ", info_.vocabulary - 1);
 }
 
+int32_t Engine::take_page() {
+  while (pool_.n_free() == 0 && snapshots_.drop_oldest()) continue;
+  return pool_.take();
+}
+
 // Room for the positions up to `length`, in pages that are the sequence's alone where it will
 // write.
 void Engine::reserve_pages(Sequence& sequence, int64_t length) {
@@ -144,13 +202,13 @@ void Engine::reserve_pages(Sequence& sequence, int64_t length) {
   for (size_t i = first; i < sequence.pages_.size(); ++i) {
     int32_t& page = sequence.pages_[i];
     if (!pool_.is_shared(page)) continue;
-    const int32_t own = pool_.take();
+    const int32_t own = take_page();
     pool_.copy(page, own);
     pool_.give_back(page);
     page = own;
   }
   while (static_cast<int64_t>(sequence.pages_.size()) * page_ < length)
-    sequence.pages_.push_back(pool_.take());
+    sequence.pages_.push_back(take_page());
 }
 
 Tensor Engine::step(std::span<const StepItem> items, Phase phase) {
@@ -193,8 +251,13 @@ Tensor Engine::step(std::span<const StepItem> items, Phase phase) {
   executions_[static_cast<size_t>(phase)]->run(inputs, pool_.states(), logits);
   for (const StepItem& item : items) {
     History& history = item.sequence->history_;
+    const int64_t before = history.length();
     history.tokens.insert(history.tokens.end(), item.tokens.begin(), item.tokens.end());
     history.phases.resize(history.tokens.size(), phase);
+    // Whole pages only: the next step then writes to none that is shared.
+    if (snapshots_.is_on() && history.length() / snapshot_every_ > before / snapshot_every_)
+      if (const int64_t whole = history.length() / page_ * page_; whole > 0)
+        snapshots_.keep(item.sequence->as_snapshot(whole));
   }
   return logits[0];
 }

@@ -10,19 +10,13 @@
 
 #include "lamella/backends/backend.h"
 #include "lamella/lm/kv_pool.h"
+#include "lamella/lm/snapshots.h"
 #include "lamella/models/model.h"
 #include "lamella/runtime/program.h"
 
 namespace lamella {
 
 class Engine;
-
-// What a sequence ran: its tokens, and the phase in which each position was first computed. Run
-// again in those phases, it gives the same bits.
-struct History {
-  std::vector<int32_t> tokens;
-  std::vector<Phase> phases;
-};
 
 // A sequence's pages and history. Belongs to one engine; its pages go back when it ends. Pages may
 // be shared with other sequences of the engine: one that is written to is copied first.
@@ -39,15 +33,32 @@ class Sequence {
   void truncate(int64_t length);
   // Another sequence with the same positions and pages; either may go on.
   std::unique_ptr<Sequence> snapshot() const;
+  // Keeps what it is in the engine's snapshots (a turn's end), if there is a budget for them.
+  void keep();
   // Makes this sequence a prefix of `tokens` that has been computed already, and returns its
-  // length: its own positions as far as they agree, or whole pages that another sequence of the
-  // engine computed as a prompt, whichever is longer. At least one token is left to be run.
+  // length: its own positions, or those of a snapshot of it, as far as they agree, or whole pages
+  // that another sequence of the engine computed as a prompt, whichever is longest. At least one
+  // token is left to be run.
   int64_t resume(std::span<const int32_t> tokens);
+  // Makes it the longest prefix of `history` that is there with the same phases, so with the same
+  // bits: its own, another sequence's or a snapshot's; returns its length.
+  int64_t resume(const History& history);
 
  private:
   friend class Engine;
+  // Computed positions that it may take over.
+  struct Source {
+    const History* history = nullptr;  // null: its own
+    const std::vector<int32_t>* pages = nullptr;
+    const Snapshot* snapshot = nullptr;  // if it is one
+    int64_t length = 0;
+  };
+  template <class Agree>
+  Source longest(int64_t own, Agree agree) const;
+  int64_t take_over(const Source& source);
   void hold(std::span<const int32_t> pages);
   void drop_from(int64_t length);
+  Snapshot as_snapshot(int64_t length) const;
 
   Engine& engine_;
   std::vector<int32_t> pages_;
@@ -58,6 +69,9 @@ struct EngineOptions {
   int64_t context = 0;        // positions a sequence may have; 0: what the model was trained for
   int64_t max_sequences = 1;  // room for this many sequences of that length
   bool exact = false;
+  // Room for snapshots beside them, taken whenever a sequence passes a multiple of this many
+  // positions, and when it is told to. Sequences that need pages drop snapshots.
+  int64_t snapshot_bytes = 0, snapshot_every = 512;
 };
 
 // Which logits a step's item wants.
@@ -85,6 +99,8 @@ class Engine {
   int64_t context() const { return context_; }
   int64_t kv_bytes() const { return pool_.bytes(); }
   int64_t n_free_pages() const { return pool_.n_free(); }
+  int64_t snapshot_bytes() const { return snapshots_.bytes(); }
+  size_t n_snapshots() const { return snapshots_.all().size(); }
   int64_t weight_bytes() const { return weights_->bytes(); }
   int64_t arena_bytes() const;
   // See Frame::record_steps; `spans` must outlive the steps.
@@ -99,8 +115,9 @@ class Engine {
 
  private:
   friend class Sequence;
+  int32_t take_page();
   void reserve_pages(Sequence& sequence, int64_t length);
-  int64_t shareable(const Sequence& other, std::span<const int32_t> tokens) const;
+  int64_t shareable(const History& other, std::span<const int32_t> tokens) const;
   void check_item(const StepItem& item) const;
 
   ModelInfo info_;
@@ -109,6 +126,8 @@ class Engine {
   std::unique_ptr<Execution> executions_[2];
   int64_t page_ = 0, context_ = 0, max_pages_ = 0;
   KvPool pool_;
+  Snapshots snapshots_;
+  int64_t snapshot_every_ = 0;
   std::set<Sequence*> sequences_;
   mutable std::mutex mutex_;
 };

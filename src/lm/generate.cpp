@@ -126,6 +126,14 @@ void replay(Engine& engine, Sequence& sequence, const History& history) {
   }
 }
 
+int64_t restore(Engine& engine, Sequence& sequence, const History& history) {
+  const int64_t found = sequence.resume(history);
+  replay(engine, sequence,
+         {{history.tokens.begin() + found, history.tokens.end()},
+          {history.phases.begin() + found, history.phases.end()}});
+  return history.length() - found;
+}
+
 Generation generate(LanguageModel& model, Sequence& sequence, std::span<const int32_t> prompt,
                     const GenerateOptions& options) {
   Generation g;

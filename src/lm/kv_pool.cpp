@@ -30,12 +30,10 @@ Tensor reserve(DType dtype, std::vector<int64_t> shape) {
 
 // Pages are taken as they are written, so what does not fit would end the process much later.
 void check_room(const Graph& graph, int64_t n_pages) {
-  int64_t page_bytes = 0, positions = 1;
+  const int64_t page_bytes = KvPool::page_bytes(graph);
+  int64_t positions = 1;
   for (const StateSlot& s : graph.states()) {
     const Type& type = graph.type(s.in);
-    std::vector<int64_t> shape{1};
-    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
-    page_bytes += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
     positions = type.rank() > 1 ? type.shape.dims[1].value() : 1;
   }
   const int64_t free = available_memory_bytes();
@@ -49,6 +47,17 @@ void check_room(const Graph& graph, int64_t n_pages) {
 }
 
 }  // namespace
+
+int64_t KvPool::page_bytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const StateSlot& s : graph.states()) {
+    const Type& type = graph.type(s.in);
+    std::vector<int64_t> shape{1};
+    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
+    bytes += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
+  }
+  return bytes;
+}
 
 KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
   check_room(graph, n_pages);

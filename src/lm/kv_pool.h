@@ -13,6 +13,9 @@ namespace lamella {
 
 class KvPool {
  public:
+  // What a page takes in all states of the graph.
+  static int64_t page_bytes(const Graph& graph);
+
   // Room for n_pages pages in every state of the graph. Memory is reserved, and taken from the
   // system page by page as it is first written. DeviceError says how much was wanted.
   KvPool(const Graph& graph, int64_t n_pages);
@@ -30,6 +33,7 @@ class KvPool {
   int64_t n_free() const { return static_cast<int64_t>(free_.size()); }
   int64_t n_pages() const { return n_pages_; }
   int64_t bytes() const { return bytes_; }
+  int64_t page_bytes() const { return bytes_ / n_pages_; }
 
   // In the order of the graph's states; updated in place by each step.
   std::vector<Tensor>& states() { return states_; }

@@ -25,7 +25,8 @@ struct LoadOptions {
   int64_t context = 0;          // 0: what the model was trained for, at most kDefaultContext
   int64_t max_sequences = 1;
   DType kv_type = kF16;
-  bool exact = false;  // f32 activations; the KV type is as given
+  bool exact = false;          // f32 activations; the KV type is as given
+  int64_t snapshot_bytes = 0;  // see EngineOptions
 };
 
 class LanguageModel {
@@ -98,5 +99,9 @@ Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> toke
 
 // Appends what another sequence ran, each position in the phase in which it was first computed.
 void replay(Engine& engine, Sequence& sequence, const History& history);
+
+// Makes the sequence what `history` says, to the bit: from the nearest of what the engine's
+// sequences and snapshots hold, the rest replayed. Returns how many positions were run.
+int64_t restore(Engine& engine, Sequence& sequence, const History& history);
 
 }  // namespace lamella

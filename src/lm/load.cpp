@@ -83,8 +83,10 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
     m->chat_template_ = std::make_unique<ChatTemplate>(source);
   auto weights = std::make_shared<Weights>();
   for (const auto& [name, tensor] : model.weights) weights->set(name, tensor);
-  const EngineOptions engine{
-      .context = context, .max_sequences = options.max_sequences, .exact = options.exact};
+  const EngineOptions engine{.context = context,
+                             .max_sequences = options.max_sequences,
+                             .exact = options.exact,
+                             .snapshot_bytes = options.snapshot_bytes};
   m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
   m->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -172,5 +172,133 @@ TEST_F(SequenceTest, ACancelledPromptLeavesAPrefix) {
       << "the engine runs on afterwards";
 }
 
+// The tiny model, with room for so many pages of snapshots.
+class SnapshotsTest : public SequenceTest {
+ protected:
+  void SetUp() override {
+    SequenceTest::SetUp();
+    page_bytes_ = engine().kv_bytes() / engine().n_free_pages();
+    with_pages(6, 1);
+  }
+  void with_pages(int64_t n, int64_t max_sequences) {
+    model_ = LanguageModel::load(path_.string(), {.threads = 2,
+                                                  .context = 512,
+                                                  .max_sequences = max_sequences,
+                                                  .snapshot_bytes = n * page_bytes_});
+  }
+  int64_t page_bytes_ = 0;
+};
+
+TEST_F(SnapshotsTest, ATurnIsTakenUpAgain) {
+  const auto prompt = random_tokens(70, 1), answer = random_tokens(5, 2),
+             more = random_tokens(4, 3);
+  auto turn = prompt;
+  turn.insert(turn.end(), answer.begin(), answer.end());
+  Sequence s(engine());
+  step(s, prompt, Phase::bulk);
+  decode(s, answer);
+  const History history = s.history();
+  s.keep();
+  const auto want = decode(s, more);
+  s.truncate(0);
+  step(s, random_tokens(80, 4), Phase::bulk);
+  turn.push_back(more[0]);
+  EXPECT_EQ(s.resume(turn), 75);
+  EXPECT_EQ(s.history().phases, history.phases);
+  EXPECT_EQ(decode(s, more), want);
+  // To another sequence its answer is no prompt.
+  Sequence other(engine());
+  EXPECT_EQ(other.resume(turn), 64);
+  EXPECT_EQ(other.resume(history), 75);
+  EXPECT_EQ(decode(other, more), want);
+}
+
+TEST_F(SnapshotsTest, StayWithinTheBudgetAndCountAPageOnce) {
+  const auto tokens = random_tokens(128, 1);
+  Sequence s(engine());
+  for (size_t n : {60, 100, 128}) {
+    s.resume(std::span(tokens).first(n));
+    step(s,
+         std::span(tokens).subspan(static_cast<size_t>(s.length()),
+                                   n - static_cast<size_t>(s.length())),
+         Phase::bulk);
+    s.keep();
+    s.keep();
+  }
+  // Pages 0 and 1, and copies that were written to while a snapshot held the page.
+  EXPECT_EQ(engine().n_snapshots(), 3u);
+  EXPECT_EQ(engine().snapshot_bytes(), 4 * page_bytes_);
+  for (uint32_t seed = 2; seed < 12; ++seed) {
+    s.truncate(0);
+    step(s, random_tokens(65 + seed, seed), Phase::bulk);
+    s.keep();
+    EXPECT_LE(engine().snapshot_bytes(), 6 * page_bytes_);
+  }
+  EXPECT_EQ(engine().n_snapshots(), 3u) << "two pages each";
+  // The one used last stays.
+  const auto used = random_tokens(65 + 9, 9);
+  EXPECT_EQ(s.resume(used), 73);
+  s.truncate(0);
+  step(s, random_tokens(100, 20), Phase::bulk);
+  s.keep();
+  EXPECT_EQ(s.resume(used), 73);
+  EXPECT_EQ(s.resume(random_tokens(65 + 10, 10)), 0);
+  const auto large = random_tokens(500, 21);
+  s.truncate(0);
+  step(s, large, Phase::bulk);
+  s.keep();
+  EXPECT_EQ(engine().n_snapshots(), 0u) << "more than the budget by itself";
+}
+
+TEST_F(SnapshotsTest, SequencesThatNeedPagesDropThem) {
+  with_pages(4, 1);
+  const int64_t all = engine().n_free_pages();
+  const auto tokens = random_tokens(250, 1);
+  Sequence s(engine());
+  step(s, tokens, Phase::bulk);
+  s.keep();
+  s.truncate(0);
+  EXPECT_EQ(engine().n_free_pages(), all - 4);
+  const auto long_text = random_tokens(512, 2);
+  step(s, long_text, Phase::bulk);
+  EXPECT_EQ(engine().n_snapshots(), 1u) << "there is room for both";
+  Sequence other(engine());
+  step(other, random_tokens(200, 3), Phase::bulk);
+  EXPECT_EQ(engine().n_snapshots(), 0u);
+}
+
+TEST_F(SnapshotsTest, RestoringReplaysFromTheNearest) {
+  const auto prompt = random_tokens(200, 1), answer = random_tokens(70, 2), d = random_tokens(3, 3);
+  History history;
+  std::vector<float> want;
+  {
+    Sequence s(engine());
+    prefill(engine(), s, prompt, 64, Rows::none);
+    s.keep();
+    decode(s, answer);
+    history = s.history();
+    want = decode(s, d);
+  }
+  Sequence again(engine());
+  EXPECT_EQ(restore(engine(), again, history), 70) << "the answer alone is run";
+  EXPECT_EQ(again.history().tokens, history.tokens);
+  EXPECT_EQ(again.history().phases, history.phases);
+  EXPECT_EQ(decode(again, d), want);
+  EXPECT_EQ(restore(engine(), again, history), 0);
+  EXPECT_EQ(decode(again, d), want);
+}
+
+TEST_F(SnapshotsTest, AreTakenAsASequenceGrows) {
+  with_pages(16, 1);
+  const auto tokens = random_tokens(512, 1);
+  {
+    Sequence s(engine());
+    prefill(engine(), s, tokens, 128, Rows::none);
+  }
+  ASSERT_EQ(engine().n_snapshots(), 1u);
+  Sequence s(engine());
+  EXPECT_EQ(s.resume(tokens), 448) << "whole pages, and a token left to be run";
+}
+
 }  // namespace
 }  // namespace lamella
