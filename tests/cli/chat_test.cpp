@@ -69,6 +69,16 @@ TEST_F(ChatCommand, ReusedTurnsAnswerAsNewOnes) {
   EXPECT_EQ(a.out.substr(0, half), a.out.substr(half));
 }
 
+TEST_F(ChatCommand, AnUndoneTurnIsAskedAgain) {
+  const CliResult once = run_cli({"chat", model_, "-n", "6"}, "One\nTwo\n");
+  const CliResult twice = run_cli({"chat", model_, "-n", "6"}, "/undo\nOne\nTwo\n/undo\nTwo\n");
+  EXPECT_EQ(twice.status, 0) << twice.err;
+  EXPECT_THAT(twice.err, HasSubstr("/undo: there is no answer yet"));
+  ASSERT_GT(twice.out.size(), once.out.size());
+  EXPECT_EQ(twice.out.substr(0, once.out.size()), once.out);
+  EXPECT_TRUE(once.out.ends_with(twice.out.substr(once.out.size())));
+}
+
 TEST_F(ChatCommand, SaysWhatACommandWants) {
   const CliResult r = run_cli({"chat", model_, "-n", "1"}, "/foo\n/save\n/reset now\nHi\n");
   EXPECT_EQ(r.status, 0);

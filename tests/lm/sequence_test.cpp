@@ -259,7 +259,7 @@ TEST_F(SnapshotsTest, SequencesThatNeedPagesDropThem) {
   s.keep();
   s.truncate(0);
   EXPECT_EQ(engine().n_free_pages(), all - 4);
-  const auto long_text = random_tokens(512, 2);
+  const auto long_text = random_tokens(511, 2);
   step(s, long_text, Phase::bulk);
   EXPECT_EQ(engine().n_snapshots(), 1u) << "there is room for both";
   Sequence other(engine());

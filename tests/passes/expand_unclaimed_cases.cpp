@@ -6,11 +6,17 @@ namespace lamella::test {
 
 PassSuite expand_unclaimed_suite() {
   const Target norm = target_with({&op<RmsNorm>});
+  Target norm_in_f32 = norm;
+  norm_in_f32.claims = [](const Graph& g, uint32_t i) {
+    const Node& n = g.nodes()[i];
+    return n.is(op<RmsNorm>) && g.type(n.inputs[0]).dtype == kF32;
+  };
   return {.name = "expand_unclaimed",
           .run = expand_unclaimed,
           .declarations = R"(
   %x = input {name="x", type=f32[n, 4]}
   %y = input {name="y", type=f32[n, 4]}
+  %h = input {name="h", type=f16[n, 4]}
   %u = parameter {name="u", type=f32[8, 4]}
   %b = parameter {name="b", type=f32[8]}
 )",
@@ -28,6 +34,10 @@ PassSuite expand_unclaimed_suite() {
                   return r=%r)"},
               {"origin", "%r = silu(%x) @\"blk.0\" return r=%r",
                "%a = sigmoid(%x) @\"blk.0\" %r = mul(%x, %a) @\"blk.0\" return r=%r"},
+              {"sixteen_bits_where_a_row_takes_f32", "%r = rms_norm(%h) return r=%r",
+               R"(%a = cast(%h) {to=f32} %c = rms_norm(%a) %r = cast(%c) {to=f16}
+                  return r=%r)",
+               norm_in_f32},
               // What stays.
               {"claimed", "%r = rms_norm(%x) return r=%r", "", norm},
               {"primitives", "%a = exp(%x) %r = matmul(%a, %u) return r=%r"},
