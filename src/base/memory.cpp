@@ -1,8 +1,10 @@
 #include "lamella/base/memory.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -40,6 +42,18 @@ std::optional<int64_t> left_in_group(const char* limit_path, const char* used_pa
 }
 
 }  // namespace
+
+void* allocate_aligned(size_t bytes) {
+  constexpr size_t kLine = 64, kLargePage = size_t{2} << 20, kWorthLargePages = 4 * kLargePage;
+  const size_t align = bytes >= kWorthLargePages ? kLargePage : kLine;
+  const size_t padded = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
+  if (padded < bytes) return nullptr;
+  void* memory = std::aligned_alloc(align, padded);
+#ifdef MADV_HUGEPAGE
+  if (memory && align == kLargePage) (void)::madvise(memory, padded, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
 
 int64_t peak_rss_bytes() {
   rusage usage{};

@@ -1,9 +1,14 @@
 // What the system says of memory: its own and this process's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lamella {
+
+// Memory at a multiple of 64, null when there is none; std::free gives it back. Much of it comes in
+// large pages where the system has them.
+void* allocate_aligned(size_t bytes);
 
 // Largest resident size of this process so far, in bytes.
 int64_t peak_rss_bytes();

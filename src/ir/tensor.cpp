@@ -9,6 +9,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/base/hash.h"
+#include "lamella/base/memory.h"
 #include "lamella/base/numeric.h"
 
 namespace lamella {
@@ -141,10 +142,9 @@ size_t tensor_bytes(DType dtype, std::span<const int64_t> shape) {
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape)
     : dtype_(dtype), shape_(std::move(shape)), storage_(std::make_shared<Storage>()) {
   const size_t size = tensor_bytes(dtype_, shape_);
-  const size_t padded = (std::max<size_t>(size, 1) + 63) / 64 * 64;
-  void* memory = padded < size ? nullptr : std::aligned_alloc(64, padded);
+  void* memory = allocate_aligned(size);
   if (!memory) throw DeviceError(str("tensor: out of memory; want ", size, " bytes"));
-  std::memset(memory, 0, padded);
+  std::memset(memory, 0, (std::max<size_t>(size, 1) + 63) / 64 * 64);
   storage_->data = static_cast<std::byte*>(memory);
   storage_->bytes = size;
   storage_->release = [memory] { std::free(memory); };

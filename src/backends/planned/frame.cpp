@@ -9,14 +9,14 @@
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
+#include "lamella/base/memory.h"
 #include "lamella/ops/evaluate.h"
 
 namespace lamella::planned {
 namespace {
 
-std::byte* allocate_aligned(int64_t bytes) {
-  const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
-  void* memory = std::aligned_alloc(64, size);
+std::byte* allocate_arena(int64_t bytes) {
+  void* memory = allocate_aligned(static_cast<size_t>(std::max<int64_t>(bytes, 0)));
   if (!memory) throw DeviceError(str("cpu: out of memory; want ", bytes, " bytes for the arena"));
   return static_cast<std::byte*>(memory);
 }
@@ -233,7 +233,7 @@ void FrameState::place_segment(uint32_t s) {
     slots_[mine[i]] = {lifetimes[i].offset, lifetimes[i].bytes};
   if (total > arena_sizes_[s] || !arenas_[s]) {
     arenas_[s].reset();
-    arenas_[s].reset(allocate_aligned(total));
+    arenas_[s].reset(allocate_arena(total));
     arena_sizes_[s] = total;
   }
 }
@@ -248,7 +248,7 @@ void FrameState::find_workspaces(uint32_t s) {
   }
   if (most <= workspace_capacity_) return;
   workspace_.reset();
-  workspace_.reset(allocate_aligned(most));
+  workspace_.reset(allocate_arena(most));
   workspace_capacity_ = most;
 }
 
