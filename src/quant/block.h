@@ -2,11 +2,12 @@
 //
 // A format is a struct with `format` (the constants), `unpack` (the integer view) and, where there
 // is a plain reference method, `encode`; a `decode` of its own only if the integer view cannot give
-// the reference's bits.
+// the reference's bits, or if there is none.
 #pragma once
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "lamella/base/numeric.h"
 #include "lamella/quant/format.h"
@@ -30,6 +31,19 @@ void store(uint8_t* bytes, T value) {
 
 inline float load_f16(const uint8_t* bytes) { return static_cast<float>(load<f16>(bytes)); }
 inline void store_f16(uint8_t* bytes, float value) { store(bytes, f16::from(value)); }
+
+// A scale of type f16, bf16 or float.
+template <class T>
+float load_float(const uint8_t* bytes) {
+  return static_cast<float>(load<T>(bytes));
+}
+template <class T>
+void store_float(uint8_t* bytes, float value) {
+  if constexpr (std::is_same_v<T, float>)
+    store(bytes, value);
+  else
+    store(bytes, T::from(value));
+}
 
 // (int)x, but with a value for every x: 0 for NaN, the nearer end for what is out of [low, high].
 inline int clamp_to_int(float x, int low, int high) {
@@ -57,9 +71,11 @@ template <class F>
 constexpr Format row() {
   static_assert(F::format.block % F::format.group == 0 && F::format.block <= kMaxBlock);
   Format result = F::format;
-  result.unpack = F::unpack;
-  result.decode = decode_by_unpack<F>;
-  if constexpr (requires { &F::decode; }) result.decode = F::decode;
+  if constexpr (requires { &F::unpack; }) result.unpack = F::unpack;
+  if constexpr (requires { &F::decode; })
+    result.decode = F::decode;
+  else
+    result.decode = decode_by_unpack<F>;
   if constexpr (requires { &F::encode; }) result.encode = F::encode;
   return result;
 }

@@ -41,8 +41,8 @@ struct Format {
   int n_planes = 1;
   std::array<Plane, kMaxPlanes> planes{};
 
-  // The integer view of one block: codes[block], scale[block / group], min[block / group] (min may
-  // be null when !has_min). Never fails: any bytes are a valid block.
+  // The integer view of one block: codes[block], scale[block / group], min[block / group] (may be
+  // null when !has_min). Takes any bytes. Null where values are no codes (fp8): decode is all.
   void (*unpack)(const BlockPtr& bytes, int8_t* codes, float* scale, float* min) = nullptr;
   // One block to f32, bit-exact with the reference decoder of the format.
   void (*decode)(const BlockPtr& bytes, float* values) = nullptr;

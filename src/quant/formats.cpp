@@ -1,7 +1,11 @@
-// The table of block formats. To add one: its file, its include, its row.
+// The table of block formats. To add one: its file, its include, its place in a list.
 #include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
 
 #include "lamella/quant/format.h"
+#include "lamella/quant/int_block.h"
 #include "lamella/quant/iq1_m.h"
 #include "lamella/quant/iq1_s.h"
 #include "lamella/quant/iq2_s.h"
@@ -11,6 +15,8 @@
 #include "lamella/quant/iq3_xxs.h"
 #include "lamella/quant/iq4_nl.h"
 #include "lamella/quant/iq4_xs.h"
+#include "lamella/quant/mlx_affine.h"
+#include "lamella/quant/mlx_float.h"
 #include "lamella/quant/mxfp4.h"
 #include "lamella/quant/nvfp4.h"
 #include "lamella/quant/q1_0.h"
@@ -33,39 +39,76 @@
 namespace lamella::quant {
 namespace {
 
-// In the order of GGUF ids, then those that no file has.
-constexpr Format kFormats[] = {
+template <class... F>
+constexpr std::array<Format, sizeof...(F)> rows() {
+  return {row<F>()...};
+}
+
+// In the order of GGUF ids.
+constexpr auto kGgufFormats = rows<
     // clang-format off
-    row<Q4_0>(),
-    row<Q4_1>(),
-    row<Q5_0>(),
-    row<Q5_1>(),
-    row<Q8_0>(),
-    row<Q2_K>(),
-    row<Q3_K>(),
-    row<Q4_K>(),
-    row<Q5_K>(),
-    row<Q6_K>(),
-    row<Q8_K>(),
-    row<IQ2_XXS>(),
-    row<IQ2_XS>(),
-    row<IQ3_XXS>(),
-    row<IQ1_S>(),
-    row<IQ4_NL>(),
-    row<IQ3_S>(),
-    row<IQ2_S>(),
-    row<IQ4_XS>(),
-    row<IQ1_M>(),
-    row<TQ1_0>(),
-    row<TQ2_0>(),
-    row<MXFP4>(),
-    row<NVFP4>(),
-    row<Q1_0>(),
-    row<Q2_0>(),
-    row<Q8_32>(),
-    row<Q8_256>(),
+    Q4_0,
+    Q4_1,
+    Q5_0,
+    Q5_1,
+    Q8_0,
+    Q2_K,
+    Q3_K,
+    Q4_K,
+    Q5_K,
+    Q6_K,
+    Q8_K,
+    IQ2_XXS,
+    IQ2_XS,
+    IQ3_XXS,
+    IQ1_S,
+    IQ4_NL,
+    IQ3_S,
+    IQ2_S,
+    IQ4_XS,
+    IQ1_M,
+    TQ1_0,
+    TQ2_0,
+    MXFP4,
+    NVFP4,
+    Q1_0,
+    Q2_0
     // clang-format on
-};
+    >();
+
+using Scales = std::tuple<f16, bf16, float>;
+template <size_t i>
+using Scale = std::tuple_element_t<i % std::tuple_size_v<Scales>, Scales>;
+constexpr size_t kScales = std::tuple_size_v<Scales>;
+
+// Every number of bits, group and type of scale.
+constexpr int kMlxBits[] = {1, 2, 3, 4, 5, 6, 8}, kMlxGroups[] = {32, 64, 128};
+template <size_t... i>
+constexpr auto mlx_affine_rows(std::index_sequence<i...>) {
+  return rows<MlxAffine<kMlxBits[i / kScales / 3], kMlxGroups[i / kScales % 3], Scale<i>>...>();
+}
+
+// Every block and type of scale, without and with zero points.
+constexpr int kIntBlocks[] = {16, 32, 64, 128};
+template <template <int, bool, class> class Block, size_t... i>
+constexpr auto int_rows(std::index_sequence<i...>) {
+  return rows<Block<kIntBlocks[i / kScales % 4], (i / kScales >= 4), Scale<i>>...>();
+}
+
+template <size_t... n>
+constexpr auto concat(const std::array<Format, n>&... parts) {
+  std::array<Format, (n + ...)> all{};
+  auto* at = all.data();
+  ((at = std::copy(parts.begin(), parts.end(), at)), ...);
+  return all;
+}
+
+// Those of files, then the encodings of activations.
+constexpr auto kFormats =
+    concat(kGgufFormats, mlx_affine_rows(std::make_index_sequence<7 * 3 * kScales>()),
+           rows<MlxFloat4<32>, MlxFloat8, MlxFloat4<16>>(),
+           int_rows<Int8Block>(std::make_index_sequence<2 * 4 * kScales>()),
+           int_rows<Int4Block>(std::make_index_sequence<2 * 4 * kScales>()), rows<Q8_32, Q8_256>());
 
 const Format* find(auto&& matches) {
   const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats), matches);

@@ -68,6 +68,11 @@ void random_block(const Format& format, std::mt19937& rng, uint8_t* bytes) {
 void row_magnitudes(const Format& format, quant::BlockPtr at, int64_t cols, float* magnitudes) {
   int8_t codes[quant::kMaxBlock];
   float scale[quant::kMaxBlock], min[quant::kMaxBlock] = {};
+  if (!format.unpack) {
+    quant::decode_row(format, at, cols, magnitudes);
+    for (int64_t i = 0; i < cols; ++i) magnitudes[i] = std::fabs(magnitudes[i]);
+    return;
+  }
   for (int64_t i = 0; i < cols; ++i) {
     const int64_t in_block = i % format.block, group = in_block / format.group;
     if (in_block == 0) {
@@ -203,6 +208,9 @@ struct Encodings {
 std::vector<Encodings> all_encodings() {
   std::vector<Encodings> list;
   for (const Format& w : quant::formats()) {
+    // Of formats that differ in the type of their scales only, one.
+    const std::string_view scales = w.name.substr(w.name.find_last_of('_') + 1);
+    if (w.n_planes > 1 && (scales == "bf16" || scales == "f32")) continue;
     for (const char* x : {"q8_32", "q8_256"}) list.push_back({&w, quant::find_format(x)});
     list.push_back({&w, nullptr});
   }
@@ -225,7 +233,7 @@ TEST(Matmul, AgreesWithTheSumOfProducts) {
                                  {3, 7, 570},
                                  {7, 50, 64},
                                  {65, 49, 31},
-                                 {64, 3, 1},
+                                 {64, 7, 289},
                                  {257, 13, 300}}) {
       const Matrix x = random_matrix(e.x, e.x_element, m, k, 1);
       const Matrix w = random_matrix(e.w, e.w_element, n, k, 2);
@@ -381,7 +389,7 @@ TEST(Matmul, TakesEmptyShapes) {
     for (Phase phase : kPhases) {
       for (const char* format : {"q4_1", "q4_k", ""}) {
         const Format* w_format = quant::find_format(format);
-        const Format* x_format = w_format ? &activation_encoding(*w_format, isa) : nullptr;
+        const Format* x_format = w_format ? activation_encoding(*w_format, isa) : nullptr;
         const Matrix x = random_matrix(x_format, Elem::f32, 3, 0, 1);
         const Matrix w = random_matrix(w_format, Elem::f32, 4, 0, 2);
         EXPECT_EQ(multiply(x, 0, 3, w, phase, isa, pool), std::vector<float>(12, 0));

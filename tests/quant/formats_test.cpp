@@ -44,11 +44,13 @@ TEST(Formats, NamesAndIdsAreUniqueAndFound) {
 }
 
 // Codes stay in the range that kernels rely on, and decode is the integer view in f32, for any
-// bytes.
+// bytes. (Formats of other files may have a decode with one rounding less.)
 TEST(Formats, DecodeIsTheIntegerView) {
   std::mt19937 random(7);
   for (const Format& format : formats()) {
+    if (!format.unpack) continue;
     SCOPED_TRACE(format.name);
+    const bool is_gguf = format.gguf_type != Format::kNoGguf;
     Block block(format);
     std::vector<int8_t> codes(format.block);
     std::vector<float> scale(format.block / format.group), min(scale.size()), got(format.block);
@@ -57,14 +59,17 @@ TEST(Formats, DecodeIsTheIntegerView) {
       format.unpack(block.read(), codes.data(), scale.data(), min.data());
       format.decode(block.read(), got.data());
       for (int i = 0; i < format.block; ++i) {
-        if (format.gguf_type != Format::kNoGguf) {
+        if (is_gguf) {
           ASSERT_GE(codes[i], format.min_code) << i;
           ASSERT_LE(codes[i], format.max_code) << i;
         }
         const int g = i / format.group;
         const float product = scale[g] * static_cast<float>(codes[i]);
         const float want = format.has_min ? product - min[g] : product;
-        if (std::isnan(want)) {
+        if (!is_gguf && got[i] != want) {
+          const float size = 255 * std::fabs(scale[g]) + (format.has_min ? std::fabs(min[g]) : 0);
+          if (size < 1e38f) ASSERT_NEAR(got[i], want, size * 0x1p-22) << i;
+        } else if (std::isnan(want)) {
           ASSERT_TRUE(std::isnan(got[i])) << i;
         } else {
           ASSERT_EQ(got[i], want) << i;

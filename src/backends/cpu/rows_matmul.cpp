@@ -52,7 +52,7 @@ bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights
     const bool exact = x.dtype == kF32;
     const bool packed =
         x.dtype.is_block() && w.dtype.is_block() && !rounded &&
-        x.dtype.info().format == &activation_encoding(*w.dtype.info().format, cpu.isa);
+        x.dtype.info().format == activation_encoding(*w.dtype.info().format, cpu.isa);
     if (!exact && !packed) return false;
   }
   return n.outputs[0].dtype == kF32;
@@ -66,10 +66,10 @@ DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> wei
   for (size_t i : weights) {
     const DType w = type_of_input(g, n, i).dtype;
     if (!w.is_block()) return {};
-    const DType e =
-        dtype_of(activation_encoding(*w.info().format, static_cast<const Device*>(device)->isa));
-    if (!wanted.is_none() && wanted != e) return {};
-    wanted = e;
+    const quant::Format* e =
+        activation_encoding(*w.info().format, static_cast<const Device*>(device)->isa);
+    if (!e || (!wanted.is_none() && wanted != dtype_of(*e))) return {};
+    wanted = dtype_of(*e);
   }
   return wanted;
 }

@@ -97,13 +97,13 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
     operand.kernel = MatmulKernel{};
     operand.kernel.wish.bf16 = true;
     operand.kernel.bulk = bf16_unit(call.isa)->bulk;
-    if (w.format) {
+    if (w.format && w.format->unpack) {
       const MatmulKernel encoded = encoded_kernel(call.isa, *w.format);
       operand.unpack = encoded.unpack;
       operand.offset = encoded.wish.offset;
       operand.pairs = encoded.wish.pairs;
     }
-  } else if (w.format && has_sums(x)) {
+  } else if (w.format && w.format->unpack && has_sums(x)) {
     operand.kernel = encoded_kernel(call.isa, *w.format);
   }
   XWish& wish = operand.kernel.wish;
@@ -334,8 +334,9 @@ void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
   }
 }
 
-const quant::Format& activation_encoding(const quant::Format& format, Isa) {
-  return *quant::find_format(format.block >= 256 ? "q8_256" : "q8_32");
+const quant::Format* activation_encoding(const quant::Format& format, Isa) {
+  if (!format.unpack) return nullptr;
+  return quant::find_format(format.block >= 256 ? "q8_256" : "q8_32");
 }
 
 }  // namespace lamella::cpu

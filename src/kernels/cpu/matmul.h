@@ -74,7 +74,8 @@ int64_t matmul_workspace(const MatmulCall& call, int n_threads);
 // `workspace` is of at least that size, at a multiple of 64.
 void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool);
 
-// The encoding that activations should be packed in for weights of `format` on `isa`.
-const quant::Format& activation_encoding(const quant::Format& format, Isa isa);
+// The encoding that activations should be packed in for weights of `format` on `isa`; null where
+// the format has no integer view and x stays f32.
+const quant::Format* activation_encoding(const quant::Format& format, Isa isa);
 
 }  // namespace lamella::cpu

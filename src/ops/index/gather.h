@@ -97,7 +97,7 @@ struct Gather {
     s.add({In{.shape = {0, 3}}, at({2}, {0, 2})}, Attrs{1});
     s.add({In{.shape = {9}}, In{.shape = {3, 2}, .dtype = kI32, .domain = {-9, 8}}}, Attrs{})
         .length = 6;
-    for (const char* format : {"q4_0", "q8_0", "q6_k"})
+    for (const char* format : {"q4_0", "q8_0", "q6_k", "mlx_affine6_g64_f16", "mlx_mxfp8"})
       s.add({In{.shape = {5, 256}, .dtype = find_dtype(format)}, at({2, 2}, {4, 0, 0, -1})},
             Attrs{});
     s.expect("NumPy 2.4.6 take",

@@ -77,7 +77,7 @@ void GroupedMatmul::samples(Samples& s) {
   const auto chosen = [](std::vector<int64_t> shape, double n) {
     return In{.shape = std::move(shape), .dtype = kI32, .domain = {0, n - 1}};
   };
-  for (const char* format : {"", "q4_0", "q6_k"}) {
+  for (const char* format : {"", "q4_0", "q6_k", "mlx_affine4_g64_f16", "int4z_b32_f16"}) {
     const In w{.shape = {4, 5, 256}, .dtype = find_dtype(format)};
     s.add({In{.shape = {3, 256}}, w, chosen({3, 2}, 4)}, Attrs{}).length = 256;
     s.add({In{.shape = {7, 3, 256}}, w, chosen({7, 3}, 4)}, Attrs{}).length = 256;

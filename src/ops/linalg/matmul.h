@@ -105,6 +105,11 @@ struct Matmul {
       for (int64_t m : {1, 3, 65}) {
         s.add({In{.shape = {m, 288}}, In{.shape = {7, 288}, .dtype = w}}, Attrs{}).length = 288;
       }
+    for (const char* planes :
+         {"mlx_affine4_g32_f16", "mlx_affine8_g32_bf16", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4",
+          "int8_b32_f32", "int8z_b16_f16", "int4_b32_f16", "int4z_b32_f32"})
+      s.add({In{.shape = {3, 288}}, In{.shape = {7, 288}, .dtype = find_dtype(planes)}}, Attrs{})
+          .length = 288;
     s.add({In{.shape = {5, 320}, .dtype = q8}, In{.shape = {9, 320}, .dtype = q4}}, Attrs{})
         .length = 320;
     s.add({In{.shape = {2, 1, 3, 5}}, In{.shape = {4, 5, 7}}}, Attrs{.transpose_w = false}).length =

@@ -33,7 +33,7 @@ struct Pack {
     cx.set(0, cx.grad().dtype() == from ? cx.grad() : cast(cx.grad(), {.to = from}));
   }
   static void samples(Samples& s) {
-    for (const char* format : {"q8_0", "q4_0", "q4_1", "q8_32"}) {
+    for (const char* format : {"q8_0", "q4_0", "q4_1", "q8_32", "mlx_affine3_g32_f16"}) {
       const Attrs a{find_dtype(format)};
       // A rounding has no slope of its own to compare the straight-through gradient with.
       s.add({In{.shape = {3, 96}}}, a).grad = false;

@@ -27,7 +27,8 @@ struct Unpack {
   }
   static void vjp(VjpCx& cx, const Attrs&) { cx.set(0, cx.grad()); }
   static void samples(Samples& s) {
-    for (const char* format : {"q8_0", "q4_0", "q4_1", "q4_k", "q6_k"}) {
+    for (const char* format : {"q8_0", "q4_0", "q4_1", "q4_k", "q6_k", "mlx_affine5_g32_bf16",
+                               "mlx_mxfp8", "int8z_b16_f32"}) {
       const DType t = find_dtype(format);
       s.add({In{.shape = {3, 512}, .dtype = t}}, Attrs{}).grad = false;
       s.add({In{.shape = {2, 1, 256}, .dtype = t}}, Attrs{kF16}).grad = false;
