@@ -12,6 +12,7 @@
 #include "lamella/lm/folder_text.h"
 #include "lamella/lm/language_model.h"
 #include "tests/support/golden.h"
+#include "tests/support/mlx_folder.h"
 #include "tests/support/safetensors_writer.h"
 
 namespace lamella {
@@ -26,6 +27,7 @@ struct Case {
   std::string file, model_type;
   bool permutes = false;  // GGUF has the rows of q and k in the order of neighbouring pairs
   json more = json::object();
+  std::string mlx = {};  // matrices in this format of MLX's
 };
 
 const hugging_face::Family& family_of(const std::string& model_type) {
@@ -126,6 +128,13 @@ void write_folder(const Case& c, const Checkpoint& from, const fs::path& folder)
     const std::string other = other_name(family, name);
     ASSERT_NE(other, "") << name;
     const size_t file = map.size() % 2;
+    if (!c.mlx.empty() && tensor.rank() == 2) {
+      const std::string module = other.substr(0, other.rfind('.'));
+      for (const std::string& part :
+           test::add_mlx_matrix(files[file], module, c.mlx, tensor.shape(), values))
+        map[part] = file == 0 ? "one.safetensors" : "two.safetensors";
+      continue;
+    }
     files[file].add(other, "F32", tensor.shape(), f32_bytes(values));
     map[other] = file == 0 ? "one.safetensors" : "two.safetensors";
   }
@@ -206,6 +215,81 @@ TEST(HuggingFace, GivesTheLogitsOfTheSameModelInGguf) {
                 {"rope_scaling", {{"type", "longrope"}, {"attention_factor", 1.19}}}}},
   };
   for (const Case& c : cases) expect_same_logits(c);
+}
+
+// The same model, its matrices in MLX's encodings, gives the logits of their decoded values.
+TEST(HuggingFace, ReadsModelsThatMlxQuantised) {
+  const Checkpoint from = load_gguf((test::golden_dir() / "arch/qwen3.gguf").string());
+  const fs::path packed = fs::path(testing::TempDir()) / "hf_mlx",
+                 plain = fs::path(testing::TempDir()) / "hf_mlx_plain";
+  struct Kind {
+    const char* format;
+    json quantization;
+  };
+  const Kind kinds[] = {
+      {"mlx_affine4_g64_f16", {{"bits", 4}, {"group_size", 64}, {"mode", "affine"}}},
+      {"mlx_affine3_g32_bf16", {{"bits", 3}, {"group_size", 32}, {"lm_head", true}}},
+      {"mlx_mxfp4", {{"bits", 4}, {"group_size", 32}, {"mode", "mxfp4"}}},
+      {"mlx_mxfp8", {{"bits", 8}, {"group_size", 32}, {"mode", "mxfp8"}}},
+      {"mlx_nvfp4", {{"bits", 4}, {"group_size", 16}, {"mode", "nvfp4"}}},
+  };
+  for (const Kind& kind : kinds) {
+    SCOPED_TRACE(kind.format);
+    const json more{{"quantization", kind.quantization}, {"quantization_config", {}}};
+    write_folder({.file = "", .model_type = "qwen3", .more = more, .mlx = kind.format}, from,
+                 packed);
+    Checkpoint decoded = from;
+    for (const auto& [name, tensor] : load_checkpoint(packed.string()).tensors) {
+      if (tensor.rank() < 2) continue;
+      EXPECT_EQ(tensor.dtype(), find_dtype(kind.format)) << name;
+      decoded.tensors[name] =
+          Tensor::from(kF32, tensor.shape(), std::span<const double>(tensor.to_doubles()));
+    }
+    write_folder({.file = "", .model_type = "qwen3"}, decoded, plain);
+    const std::vector<float> want = logits_of(plain.string()), got = logits_of(packed.string());
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-4f) << i;
+    fs::remove_all(packed);
+    fs::remove_all(plain);
+  }
+}
+
+TEST(HuggingFace, BadMlxWeightsAreNamed) {
+  const fs::path folder = fs::path(testing::TempDir()) / "hf_mlx_bad";
+  fs::create_directories(folder);
+  const auto error = [&](const std::string& quantization, const std::string& format,
+                         const std::string& left_out, std::vector<int64_t> words) {
+    std::ofstream(folder / "config.json")
+        << R"({"model_type":"llama","quantization":)" << quantization << "}";
+    test::SafetensorsWriter file;
+    test::add_mlx_matrix(file, "lm_head", format, {2, 64}, std::vector<double>(128, 1.5), left_out,
+                         words);
+    file.write(folder / "model.safetensors");
+    try {
+      load_checkpoint(folder.string());
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const std::string four = R"({"bits":4,"group_size":32})", f16 = "mlx_affine4_g32_f16";
+  EXPECT_EQ(error(four, f16, "", {}), "no error");
+  EXPECT_EQ(error(R"({"bits":2,"group_size":32,"lm_head":{"bits":4}})", f16, "", {}), "no error");
+  EXPECT_THAT(error(four, f16, "scales", {}), HasSubstr("a part is missing"));
+  EXPECT_THAT(error(four, f16, "weight", {}), HasSubstr("a part is missing"));
+  EXPECT_THAT(error(four, f16, "biases", {}), HasSubstr("biases and scales disagree"));
+  EXPECT_THAT(error(R"({"bits":8,"group_size":32})", f16, "", {}),
+              HasSubstr("got [2, 8] words for scales [2, 2]; want [2, 16]"));
+  EXPECT_THAT(error(four, f16, "", {4, 4}), HasSubstr("weight and scales disagree; got [4, 4]"));
+  EXPECT_THAT(error(R"({"bits":7})", f16, "", {}),
+              HasSubstr("unknown encoding; got mode 'affine', 7"));
+  EXPECT_THAT(error(R"({"mode":"mxfp4"})", f16, "", {}), HasSubstr("unknown encoding"));
+  EXPECT_THAT(error(R"({"mode":"mxfp4","group_size":32})", "mlx_mxfp4", "", {}),
+              HasSubstr("no error"));
+  EXPECT_THAT(error("3", f16, "", {}), HasSubstr("'quantization' is of the wrong kind"));
+  EXPECT_THAT(error(R"({"bits":"4"})", f16, "", {}), HasSubstr("'bits' is of the wrong kind"));
+  EXPECT_THAT(error(R"({"mode":1})", f16, "", {}), HasSubstr("'mode' is of the wrong kind"));
+  fs::remove_all(folder);
 }
 
 TEST(HuggingFace, FoldersAnswerInText) {

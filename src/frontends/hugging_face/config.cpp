@@ -73,8 +73,10 @@ class Reader {
 
   const Family& read() {
     const Family& family = find_family();
-    CHECK_USER(!find(config_, "quantization_config"), path_,
-               ": quantised weights cannot be read; want f32, f16 or bf16; hint: a GGUF file");
+    // MLX writes its own "quantization" under this name too.
+    CHECK_USER(!find(config_, "quantization_config") || find(config_, "quantization"), path_,
+               ": quantised weights cannot be read; want f32, f16, bf16 or MLX's; hint: "
+               "a GGUF file");
     c_.architecture = family.architecture;
     rename(config_, kKeys);
     // Where null says "none", the family's own value must not step in.

@@ -5,6 +5,7 @@
 #include "lamella/base/error.h"
 #include "lamella/base/mapped_file.h"
 #include "lamella/base/text.h"
+#include "lamella/frontends/hugging_face/mlx_weights.h"
 #include "lamella/frontends/safetensors/safetensors.h"
 
 namespace lamella::hugging_face {
@@ -58,8 +59,9 @@ Tensor plus_one(const Tensor& weight) {
 // Tensors under the names and with the values that builders want.
 class Loader {
  public:
-  Loader(const Family& family, Checkpoint& c, std::vector<std::string>* problems)
-      : family_(family), c_(c), problems_(problems) {}
+  Loader(const Family& family, std::optional<MlxWeights> mlx, Checkpoint& c,
+         std::vector<std::string>* problems)
+      : family_(family), mlx_(std::move(mlx)), c_(c), problems_(problems) {}
 
   void add(const safetensors::Safetensors& file, const safetensors::Entry& e) {
     const std::string name = tensor_name(family_, e.name);
@@ -72,10 +74,15 @@ class Loader {
       return;
     }
     Tensor t = file.tensor(e);
+    if (mlx_ && mlx_->take(name, e.name, t)) return;
     if (family_.norms_add_one && ends_with(name, "norm.weight") && t.dtype().is_float())
       t = plus_one(t);
     CHECK_USER(c_.tensors.emplace(name, std::move(t)).second, file.name(), ": two tensors for '",
                printable(name), "'; got '", printable(e.name), "' as the second");
+  }
+
+  void finish() {
+    if (mlx_) mlx_->add_to(c_);
   }
 
   void add_all(const std::string& path) {
@@ -99,6 +106,7 @@ class Loader {
 
  private:
   const Family& family_;
+  std::optional<MlxWeights> mlx_;
   Checkpoint& c_;
   std::vector<std::string>* problems_;
 };
@@ -141,13 +149,15 @@ Checkpoint load_hugging_face(const std::string& folder, std::vector<std::string>
   const std::string_view text(reinterpret_cast<const char*>(config.bytes().data()),
                               config.bytes().size());
   const hugging_face::Family& family = hugging_face::read_config(text, config.path(), c);
-  hugging_face::Loader loader(family, c, problems);
+  hugging_face::Loader loader(family, hugging_face::MlxWeights::read(text, config.path()), c,
+                              problems);
   const fs::path index = at / "model.safetensors.index.json", whole = at / "model.safetensors";
   std::error_code ec;
   if (fs::exists(index, ec))
     loader.add_indexed(index);
   else
     loader.add_all(whole.string());
+  loader.finish();
   return c;
 }
 
