@@ -22,4 +22,12 @@ inline KScales unpack_k_scales(const uint8_t* bytes) {
   return result;
 }
 
+inline void pack_k_scales(const int* scale, const int* min, uint8_t* bytes) {
+  for (int j = 0; j < 4; ++j) {
+    bytes[j] = static_cast<uint8_t>(scale[j] | scale[4 + j] >> 4 << 6);
+    bytes[4 + j] = static_cast<uint8_t>(min[j] | min[4 + j] >> 4 << 6);
+    bytes[8 + j] = static_cast<uint8_t>((scale[4 + j] & 15) | (min[4 + j] & 15) << 4);
+  }
+}
+
 }  // namespace lamella::quant

@@ -41,14 +41,19 @@ struct TQ1_0 {
   static void encode(const float* values, const MutableBlockPtr& bytes) {
     const TernaryScale scale(values);
     store_f16(bytes[0] + 52, scale.d);
+    store_trits([&](int i) { return scale.code(values[i]); }, bytes[0]);
+  }
+
+  // Codes 0 to 2.
+  static void store_trits(auto code, uint8_t* bytes) {
     for (const Run& run : kRuns) {
       for (int m = 0; m < run.bytes; ++m) {
         int number = 0;
         for (int t = 0; t < 5; ++t) {
           const int element = run.first_element + t * run.bytes + m;
-          number = number * 3 + (t < run.trits ? scale.code(values[element]) : 0);
+          number = number * 3 + (t < run.trits ? code(element) : 0);
         }
-        bytes[0][run.first_byte + m] = static_cast<uint8_t>((number * 256 + 242) / 243);
+        bytes[run.first_byte + m] = static_cast<uint8_t>((number * 256 + 242) / 243);
       }
     }
   }
