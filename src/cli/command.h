@@ -92,9 +92,11 @@ void add_env(Command command);
 void add_explain(Command command);
 void add_inspect(Command command);
 void add_formats(Command command);
+void add_imatrix(Command command);
 void add_models(Command command);
 void add_ops(Command command);
 void add_perplexity(Command command);
+void add_quantize(Command command);
 void add_run(Command command);
 void add_tokenize(Command command);
 

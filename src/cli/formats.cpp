@@ -18,7 +18,9 @@ std::string gguf_id(const Format& f) {
 
 std::string bits(const Format& f) { return fixed(8.0 * f.block_bytes() / f.block, 4); }
 
-std::string code_range(const Format& f) { return str(int{f.min_code}, " to ", int{f.max_code}); }
+std::string code_range(const Format& f) {
+  return f.unpack ? str(int{f.min_code}, " to ", int{f.max_code}) : "fp8";
+}
 
 void print_list() {
   Table table({"format", ">GGUF", ">elements", ">bytes", ">bits each", "codes"});
@@ -37,8 +39,16 @@ void print_markdown() {
       "element i of a block has the value\n\n"
       "    scale[i / group] * code[i] - min[i / group]\n\n"
       "in f32, the minimum only where the table says so. Codes are integers or entries of a code "
-      "book, in the range\ngiven. A row that the block does not divide ends with a partial block. "
-      "Where `encodes` is empty, files of the\nformat are read but not written.\n\n"
+      "book, in the range\ngiven; where they are fp8 there is no such view, and products take the "
+      "decoded values. A row that the block\ndoes not divide ends with a partial block. `pack` "
+      "writes the formats whose `encodes` says so, by their plain\nmethod; `lamella quantize` "
+      "writes "
+      "every format of GGUF files, by search.\n\n"
+      "`mlx_affine<bits>_g<group>_<type of scales and biases>` and the other `mlx_` formats are "
+      "those "
+      "of MLX's checkpoints;\n`int8_b<block>_<type of scales>` and `int4_` those of ONNX and "
+      "others, "
+      "with zero points where a `z` says so.\n\n"
       "| format | GGUF id | elements a block | group | bytes a block | bits an element | minimum | "
       "codes | planes | encodes |\n|---|---|---|---|---|---|---|---|---|---|");
   for (const Format& f : quant::formats()) {
