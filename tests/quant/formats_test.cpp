@@ -68,7 +68,9 @@ TEST(Formats, DecodeIsTheIntegerView) {
         const float want = format.has_min ? product - min[g] : product;
         if (!is_gguf && got[i] != want) {
           const float size = 255 * std::fabs(scale[g]) + (format.has_min ? std::fabs(min[g]) : 0);
-          if (size < 1e38f) ASSERT_NEAR(got[i], want, size * 0x1p-22) << i;
+          if (size < 1e38f) {
+            ASSERT_NEAR(got[i], want, size * 0x1p-22) << i;
+          }
         } else if (std::isnan(want)) {
           ASSERT_TRUE(std::isnan(got[i])) << i;
         } else {

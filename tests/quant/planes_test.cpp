@@ -76,7 +76,7 @@ TEST(PlaneFormats, AgreeWithOtherLibraries) {
     const int64_t n = entry.at("rows");
     Rows rows{*format, n, static_cast<int64_t>(want.size()) / n, {}};
     int p = 0;
-    for (const std::string& hex : entry.at("planes")) {
+    for (const std::string hex : entry.at("planes")) {
       rows.planes.push_back(from_hex(hex));
       ASSERT_EQ(rows.planes.back().size(),
                 static_cast<size_t>(n * format->blocks(rows.k) * format->planes[p++].block_bytes));

@@ -11,7 +11,7 @@
 namespace lamella::quant {
 
 struct Fp4Fit {
-  uint8_t codes[32];
+  uint8_t codes[32] = {};
   double loss = 0;
 };
 inline Fp4Fit fit_fp4(const float* x, const float* w, int n, float scale) {
