@@ -53,6 +53,12 @@ MatmulKernel encoded_kernel(Isa isa, const quant::Format& format) {
 // Whether x has what integer products need; other encodings of x are multiplied as f32.
 bool has_sums(const quant::Format* x) { return x && x->planes[2].name == "sums"; }
 
+// Whether the integer view gives the decoded values bit for bit, as rounding them to bf16 needs.
+// Bytes with a minimum are decoded with one rounding less.
+bool view_is_exact(const quant::Format& f) {
+  return f.unpack && !(f.has_min && f.min_code == -128);
+}
+
 // One weight operand with the kernel that multiplies it.
 struct Operand {
   WeightView w;
@@ -97,7 +103,7 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
     operand.kernel = MatmulKernel{};
     operand.kernel.wish.bf16 = true;
     operand.kernel.bulk = bf16_unit(call.isa)->bulk;
-    if (w.format && w.format->unpack) {
+    if (w.format && view_is_exact(*w.format)) {
       const MatmulKernel encoded = encoded_kernel(call.isa, *w.format);
       operand.unpack = encoded.unpack;
       operand.offset = encoded.wish.offset;
