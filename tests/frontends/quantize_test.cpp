@@ -213,7 +213,8 @@ TEST_F(Quantize, BadInputIsNamed) {
   EXPECT_THAT(error_of([&] { run(in(), in(), q4); }), HasSubstr("is the file that is read"));
   EXPECT_THAT(error_of([&] { run(in(), folder_ / "no/such/folder.gguf", q4); }),
               HasSubstr("cannot be written"));
-  EXPECT_THAT(error_of([] { TargetType::named("q4_K"); }), HasSubstr("want one of f32, f16, bf16, q4_0"));
+  EXPECT_THAT(error_of([] { TargetType::named("q4_K"); }),
+              HasSubstr("want one of f32, f16, bf16, q4_0"));
   EXPECT_THAT(error_of([] { TargetType::named("q8_32"); }), HasSubstr("no encoding of GGUF files"));
   EXPECT_THAT(error_of([&] { Importance::read(in()); }),
               HasSubstr("not an importance matrix; got general.type 'none'"));
