@@ -14,7 +14,8 @@ struct Variable {
   const char* doc;
 };
 constexpr Variable kVariables[] = {
-    {"PATH", "where python3 is looked for, when a model path is py:PACKAGE"},
+    {"PATH",
+     "where python3 is looked for, when a model path is py:PACKAGE; and g++, when MLX compiles"},
 };
 
 int run() {

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "lamella/backends/mlx/mlx.h"
 #include "lamella/base/error.h"
 #include "lamella/base/memory.h"
 #include "lamella/base/text.h"
@@ -73,6 +74,13 @@ void print_stats(LanguageModel& model) {
                                                    {"peak rss", peak_rss_bytes()}};
   for (const auto& [name, bytes] : sizes)
     std::fprintf(stderr, "%-8s %s\n", name, human_bytes(static_cast<uint64_t>(bytes)).c_str());
+  if (model.backend().name() != "mlx") return;
+  const MlxCounts c = mlx_counts(model.backend());
+  std::fprintf(stderr, "mlx      %llu traces, %llu again; %llu steps on the host; %s copied\n",
+               static_cast<unsigned long long>(c.traces),
+               static_cast<unsigned long long>(c.retraces),
+               static_cast<unsigned long long>(c.host_steps),
+               human_bytes(static_cast<uint64_t>(c.copied_bytes)).c_str());
 }
 
 int run(const Options& o) {

@@ -24,6 +24,14 @@ struct BackendRow {
 constexpr BackendRow kBackends[] = {
     {"cpu", [](int threads) { return make_cpu_backend({.threads = threads}); }},
     {"mlx", [](int threads) { return make_mlx_backend({.threads = threads}); }},
+    {"mlx-compiled",
+     [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::compiled}); }},
+    {"mlx-eager",
+     [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::eager}); }},
+    {"mlx-gpu",
+     [](int threads) {
+       return make_mlx_backend({.threads = threads, .lowering = MlxLowering::gpu});
+     }},
     {"reference", [](int) { return make_reference_backend(); }},
 };
 

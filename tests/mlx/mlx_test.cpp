@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kNoMlx = "built without MLX; ./x setup installs it";
 constexpr MlxLowering kLowerings[] = {MlxLowering::cpu, MlxLowering::gpu};
-constexpr MlxMode kModes[] = {MlxMode::lazy, MlxMode::eager};
+constexpr MlxMode kModes[] = {MlxMode::lazy, MlxMode::compiled, MlxMode::eager};
 
 Tensor floats(std::vector<int64_t> shape, const std::vector<double>& values) {
   return Tensor::from(kF32, std::move(shape), values);
@@ -45,6 +45,7 @@ TEST(Mlx, AnIndexOutOfRangeIsAnError) {
   if (!has_mlx()) GTEST_SKIP() << kNoMlx;
   for (MlxLowering lowering : kLowerings)
     for (MlxMode mode : kModes) {
+      // With both MLX calls g++, and must be right too.
       const auto backend = make_mlx_backend({.threads = 1, .mode = mode, .lowering = lowering});
       const auto program = compile(look_up(), *backend);
       const Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
@@ -184,6 +185,30 @@ TEST(Mlx, ALoopRunsItsBody) {
       {{"trips", Tensor::from(kI64, {}, std::vector<int64_t>{3})}, {"x", floats({2}, {1, 5})}});
   EXPECT_EQ(got.at("last").to_doubles(), (std::vector<double>{9, 41}));
   EXPECT_EQ(got.at("all").to_doubles(), (std::vector<double>{1, 5, 2, 10, 4, 20}));
+}
+
+// A set of sizes is traced once; of very many sizes not all are kept.
+TEST(Mlx, CompiledTracesEachSetOfSizesOnce) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  const auto backend = make_mlx_backend({.threads = 1, .mode = MlxMode::compiled});
+  const auto program = compile(look_up(), *backend);
+  const Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto run = [&](int64_t n) {
+    const TensorMap y = program->run(
+        {{"x", x}, {"at", ints({n}, std::vector<int64_t>(static_cast<size_t>(n), 1))}});
+    ASSERT_EQ(y.at("y").to_doubles(), [&] {
+      std::vector<double> want;
+      for (int64_t i = 0; i < n; ++i) want.insert(want.end(), {6, 8});
+      return want;
+    }());
+  };
+  for (int round = 0; round < 5; ++round)
+    for (int64_t n : {1, 2, 7}) run(n);
+  EXPECT_EQ(mlx_counts(*backend).traces, 3u);
+  EXPECT_EQ(mlx_counts(*backend).retraces, 0u);
+  for (int64_t i = 0; i < 300; ++i) run(10 + i);
+  EXPECT_LE(mlx_counts(*backend).traces, 64u);
+  EXPECT_GE(mlx_counts(*backend).lazy_runs, 200u);
 }
 
 TEST(Mlx, ATransposedResultIsDense) {

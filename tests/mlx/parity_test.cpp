@@ -15,9 +15,11 @@ void expect_ok(const Report& report, int at_least) {
   EXPECT_GE(report.count(Outcome::passed), at_least);
 }
 
-ParityOptions on_mlx(MlxMode mode, const std::string& pattern) {
+ParityOptions on_mlx(MlxMode mode, const std::string& pattern,
+                     MlxLowering lowering = MlxLowering::cpu) {
   ParityOptions options;
-  options.subjects.push_back({"mlx", make_mlx_backend({.threads = 2, .mode = mode})});
+  options.subjects.push_back(
+      {"mlx", make_mlx_backend({.threads = 2, .mode = mode, .lowering = lowering})});
   options.op_pattern = pattern;
   return options;
 }
@@ -30,6 +32,14 @@ TEST(MlxParity, LazyMatchesTheMeaning) {
 TEST(MlxParity, EagerMatchesTheMeaning) {
   if (!has_mlx()) GTEST_SKIP() << kNoMlx;
   expect_ok(check_parity(on_mlx(MlxMode::eager, "s*")), 1000);
+}
+
+// MLX compiles what it fuses with g++, half a second and more each: a few ops of the lowering that
+// has anything to fuse.
+TEST(MlxParity, CompiledMatchesTheMeaning) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  expect_ok(check_parity(on_mlx(MlxMode::compiled, "c*")), 1000);
+  expect_ok(check_parity(on_mlx(MlxMode::compiled, "shrink", MlxLowering::gpu)), 10);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/core_row.h"
 #include "lamella/ops/index/gather.h"
+#include "lamella/ops/index/gather_nd.h"
 #include "lamella/ops/index/one_hot.h"
+#include "lamella/ops/index/scatter_nd.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/shape/iota.h"
 
@@ -24,6 +26,76 @@ Arrays gather_row(LowerCx& cx) {
   const mx::Shape shape = cx.out_shape(0);
   if (x.size() == 0 || at.size() == 0) return {mx::zeros(shape, x.dtype(), cx.stream)};
   return {mx::reshape(mx::take(x, at, axis, cx.stream), shape, cx.stream)};
+}
+
+// The tuples along the last axis of input 1, one array an axis of x that they address.
+struct Tuples {
+  Arrays indices;
+  std::vector<int> axes;
+  mx::Shape slice;  // of x, that a tuple addresses: 1 along these axes
+};
+
+Tuples tuples_of(LowerCx& cx) {
+  const mx::array &x = cx.in(0), &tuples = cx.in(1);
+  Tuples t{{}, {}, x.shape()};
+  const int last = static_cast<int>(tuples.ndim()) - 1;
+  for (int j = 0; j < tuples.shape(last); ++j) {
+    mx::Shape start(tuples.ndim(), 0), stop = tuples.shape();
+    start[last] = j;
+    stop[last] = j + 1;
+    const mx::array one = mx::squeeze(mx::slice(tuples, start, stop, cx.stream), last, cx.stream);
+    t.indices.push_back(cx.checked(one, x.shape(j)));
+    t.axes.push_back(j);
+    t.slice[j] = 1;
+  }
+  return t;
+}
+
+bool has_tuples(const Graph& g, const Node& n) {
+  const Dim q = g.type(n.inputs[1]).shape.last();
+  return q.is_const() && q.value() > 0;
+}
+
+Arrays gather_nd_row(LowerCx& cx) {
+  const Tuples t = tuples_of(cx);
+  const mx::array& x = cx.in(0);
+  const mx::Shape shape = cx.out_shape(0);
+  if (x.size() == 0 || t.indices[0].size() == 0) return {mx::zeros(shape, x.dtype(), cx.stream)};
+  return {mx::reshape(mx::gather(x, t.indices, t.axes, t.slice, cx.stream), shape, cx.stream)};
+}
+
+using ScatterFn = mx::array (*)(const mx::array&, const Arrays&, const mx::array&,
+                                const std::vector<int>&, mx::StreamOrDevice);
+struct ScatterRow {
+  Scatter mode;
+  ScatterFn fn;
+};
+constexpr ScatterRow kScatters[] = {{Scatter::none, mx::scatter},
+                                    {Scatter::add, mx::scatter_add},
+                                    {Scatter::mul, mx::scatter_prod},
+                                    {Scatter::min, mx::scatter_min},
+                                    {Scatter::max, mx::scatter_max}};
+
+// Narrow floats would be rounded at each update, and what NaN does to a minimum differs.
+bool scatters_alike(const Graph& g, const Node& n) {
+  const DType t = g.type(n.inputs[0]).dtype;
+  const Scatter mode = n.attrs.as<ScatterNd::Attrs>().mode;
+  const bool is_replaced = mode == Scatter::none;
+  const bool is_summed = mode == Scatter::add || mode == Scatter::mul;
+  return has_tuples(g, n) && (is_replaced || t.is_int() || (is_summed && t == kF32));
+}
+
+Arrays scatter_nd_row(LowerCx& cx) {
+  const Tuples t = tuples_of(cx);
+  const mx::array &x = cx.in(0), &updates = cx.in(2);
+  if (x.size() == 0 || updates.size() == 0) return {x};
+  mx::Shape shape = t.indices[0].shape();
+  for (int32_t size : t.slice) shape.push_back(size);
+  const mx::array laid = mx::reshape(updates, shape, cx.stream);
+  for (const ScatterRow& row : kScatters)
+    if (row.mode == cx.attrs<ScatterNd::Attrs>().mode)
+      return {row.fn(x, t.indices, laid, t.axes, cx.stream)};
+  return {x};
 }
 
 Arrays one_hot_row(LowerCx& cx) {
@@ -61,6 +133,33 @@ bool is_plain_product(const Graph& g, const Node& n) {
          g.type(n.inputs[0]).dtype.is_float() && g.type(n.inputs[1]).dtype.is_float();
 }
 
+// f32 activations, and a weight that is given (not computed) in a format that MLX's affine form
+// holds.
+bool is_affine_product(const Graph& g, const Node& n) {
+  const Type &x = g.type(n.inputs[0]), &w = g.type(n.inputs[1]);
+  const auto& a = n.attrs.as<Matmul::Attrs>();
+  const AffineForm* form = affine_form(w.dtype);
+  if (!form || x.dtype != kF32 || w.rank() != 2 || !a.transpose_w || a.compute != Compute::exact)
+    return false;
+  const Dim k = w.shape[1];
+  return g.node(n.inputs[1]).op->has(kStructural) && !g.node(n.inputs[1]).is(op<Sizes>) &&
+         k.is_const() && k.value() > 0 && k.value() % form->group == 0;
+}
+
+Arrays affine_row(LowerCx& cx) {
+  const mx::array& x = cx.in(0);
+  const Tensor& w = cx.given(1);
+  const mx::Shape shape = cx.out_shape(0);
+  // MLX's product of no rows ends the process.
+  if (x.size() == 0 || w.shape()[0] == 0) return {mx::zeros(shape, mx::float32, cx.stream)};
+  const Affine a = cx.is_weight(1) ? cx.reencoded.of(w) : reencode(w);
+  const mx::array rows =
+      mx::reshape(x, {static_cast<int>(x.size()) / x.shape(-1), x.shape(-1)}, cx.stream);
+  const mx::array y = mx::quantized_matmul(rows, a.words, a.scales, a.biases, true, a.group, a.bits,
+                                           "affine", cx.stream);
+  return {mx::reshape(y, shape, cx.stream)};
+}
+
 // Narrow floats are multiplied in float32: MLX would round the sums.
 Arrays matmul_row(LowerCx& cx) {
   const mx::Dtype wide = cx.out_dtype(0) == mx::float64 ? mx::float64 : mx::float32;
@@ -78,9 +177,12 @@ Arrays matmul_row(LowerCx& cx) {
 std::span<const CoreRow> core_index_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Gather>, "mlx::core::take", gather_row},
+      {&op<GatherNd>, "mlx::core::gather", gather_nd_row, has_tuples},
       {&op<Iota>, "mlx::core::arange", iota_row, counts_exactly},
       {&op<Matmul>, "mlx::core::matmul", matmul_row, is_plain_product},
+      {&op<Matmul>, "mlx::core::quantized_matmul", affine_row, is_affine_product, true},
       {&op<OneHot>, "mlx::core::where", one_hot_row},
+      {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_alike},
   };
   return kRows;
 }

@@ -2,6 +2,8 @@
 // among the types of exp and its like, which MLX computes in float32, and integers are not divided.
 #include <mlx/ops.h>
 
+#include <cmath>
+
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/core_row.h"
 #include "lamella/ops/math/abs.h"
@@ -24,9 +26,12 @@
 #include "lamella/ops/math/div.h"
 #include "lamella/ops/math/equal.h"
 #include "lamella/ops/math/erf.h"
+#include "lamella/ops/math/erfinv.h"
 #include "lamella/ops/math/exp.h"
+#include "lamella/ops/math/exp2.h"
 #include "lamella/ops/math/expm1.h"
 #include "lamella/ops/math/floor.h"
+#include "lamella/ops/math/fmod.h"
 #include "lamella/ops/math/greater.h"
 #include "lamella/ops/math/greater_equal.h"
 #include "lamella/ops/math/is_inf.h"
@@ -85,7 +90,7 @@ bool up_to_f32(const Graph& g, const Node& n) {
   const DType t = g.type(n.inputs[0]).dtype;
   return t == kF16 || t == kBF16 || t == kF32;
 }
-// Where its float32 is off by a dozen ulps.
+// Where MLX's float32 on the CPU is off by a dozen ulps: erf, and exp far from 0.
 bool is_narrow(const Graph& g, const Node& n) {
   const DType t = g.type(n.inputs[0]).dtype;
   return t == kF16 || t == kBF16;
@@ -131,20 +136,57 @@ Arrays shift_right_row(LowerCx& cx) {
 
 Arrays where_row(LowerCx& cx) { return {mx::where(cx.in(0), cx.in(1), cx.in(2), cx.stream)}; }
 
-// Floats are not cut to integers (MLX leaves what is out of range to the processor), and are
-// rounded once only.
+// 2 ^ x.
+Arrays exp2_row(LowerCx& cx) { return {mx::power(number(cx, cx.in(0), 2), cx.in(0), cx.stream)}; }
+
+// Of magnitudes, the rest that has the sign of b is the rest; it gets the sign of a.
+Arrays fmod_row(LowerCx& cx) {
+  const mx::array& a = cx.in(0);
+  const mx::array rest =
+      mx::remainder(mx::abs(a, cx.stream), mx::abs(cx.in(1), cx.stream), cx.stream);
+  return {mx::where(mx::less(a, number(cx, a, 0), cx.stream), mx::negative(rest, cx.stream), rest,
+                    cx.stream)};
+}
+
+// What is rounded twice is not among them.
 bool casts_alike(const Graph& g, const Node& n) {
   const DType from = g.type(n.inputs[0]).dtype, to = n.outputs[0].dtype;
-  if (to.is_bool() || from.is_bool()) return true;
-  if (from.is_int()) return to.is_int() || to == kF32 || to == kF64;
+  if (to.is_bool() || from.is_bool() || to.is_int()) return true;
+  if (from.is_int()) return to == kF32 || to == kF64 || from.bytes() <= 2;
   const bool is_wider = to == kF64 || (to == kF32 && from != kF64);
   return to.is_float() && (is_wider || from == kF32 || from == to);
 }
 
+// Float to integer: MLX leaves what is out of range to the processor.
+Arrays saturated(LowerCx& cx, const mx::array& x) {
+  const DType to = cx.node().outputs[0].dtype;
+  const bool is_signed = to.is(DTypeKind::sint);
+  const int bits = to.info().bits - is_signed;
+  const mx::Dtype wide = x.dtype() == mx::float64 ? mx::float64 : mx::float32;
+  const mx::array v = mx::astype(x, wide, cx.stream);
+  const mx::array above = mx::array(std::ldexp(1.0, bits), wide),
+                  below = mx::array(is_signed ? -std::ldexp(1.0, bits) : 0.0, wide);
+  const mx::array is_high = mx::greater_equal(v, above, cx.stream),
+                  is_low = mx::less_equal(v, below, cx.stream);
+  const mx::array is_odd = mx::logical_or(mx::isnan(v, cx.stream),
+                                          mx::logical_or(is_high, is_low, cx.stream), cx.stream);
+  const mx::array inside = mx::where(is_odd, mx::array(0.0, wide), v, cx.stream);
+  const Tensor most(to, {}), least(to, {});
+  store_int(to, most.data(), static_cast<int64_t>(~uint64_t{0} >> (64 - bits)));
+  store_int(to, least.data(), is_signed ? static_cast<int64_t>(~uint64_t{0} << bits) : 0);
+  const auto constant = [&](const Tensor& t) { return wrap(to, {}, t.data(), t.storage()); };
+  const mx::array y = mx::astype(inside, cx.out_dtype(0), cx.stream);
+  return {mx::where(is_high, constant(most), mx::where(is_low, constant(least), y, cx.stream),
+                    cx.stream)};
+}
+
 Arrays cast_row(LowerCx& cx) {
   const mx::array& x = cx.in(0);
-  if (cx.out_dtype(0) == mx::bool_) return {mx::not_equal(x, number(cx, x, 0), cx.stream)};
-  return {mx::astype(x, cx.out_dtype(0), cx.stream)};
+  const mx::Dtype to = cx.out_dtype(0);
+  if (to == mx::bool_) return {mx::not_equal(x, number(cx, x, 0), cx.stream)};
+  if (mx::issubdtype(x.dtype(), mx::floating) && mx::issubdtype(to, mx::integer))
+    return saturated(cx, x);
+  return {mx::astype(x, to, cx.stream)};
 }
 
 }  // namespace
@@ -170,10 +212,13 @@ std::span<const CoreRow> core_math_rows() {
       {&op<Cosh>, "mlx::core::cosh", unary<mx::cosh>, up_to_f32},
       {&op<Div>, "mlx::core::divide", binary<mx::divide>, is_float},
       {&op<Equals>, "mlx::core::equal", binary<mx::equal>},
+      {&op<Erfinv>, "mlx::core::erfinv", unary<mx::erfinv>, up_to_f32},
       {&op<Erf>, "mlx::core::erf", unary<mx::erf>, is_narrow},
-      {&op<Exp>, "mlx::core::exp", unary<mx::exp>, up_to_f32},
+      {&op<Exp>, "mlx::core::exp", unary<mx::exp>, is_narrow},
+      {&op<Exp2>, "mlx::core::power", exp2_row, up_to_f32},
       {&op<Expm1>, "mlx::core::expm1", unary<mx::expm1>, up_to_f32},
       {&op<Floor>, "mlx::core::floor", unary<mx::floor>},
+      {&op<Fmod>, "mlx::core::remainder", fmod_row, is_float},
       {&op<Greater>, "mlx::core::greater", binary<mx::greater>},
       {&op<GreaterEqual>, "mlx::core::greater_equal", binary<mx::greater_equal>},
       {&op<IsInf>, "mlx::core::isinf", unary<mx::isinf>},

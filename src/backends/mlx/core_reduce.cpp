@@ -12,6 +12,7 @@
 #include "lamella/ops/reduce/prod.h"
 #include "lamella/ops/reduce/sum.h"
 #include "lamella/ops/reduce/sum_to.h"
+#include "lamella/ops/reduce/top_k.h"
 
 namespace lamella::on_mlx {
 namespace {
@@ -79,16 +80,51 @@ int axis_of(int64_t axis, const mx::array& x) {
   return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(x.ndim()) : axis);
 }
 
-bool takes_first(const Graph& g, const Node& n) {
-  return !n.attrs.as<Argmax::Attrs>().last && g.type(n.inputs[0]).dtype.is_int();
-}
-
 template <mx::array (*kFn)(const mx::array&, int, bool, mx::StreamOrDevice)>
 Arrays position(LowerCx& cx) {
   const auto& a = cx.attrs<Argmax::Attrs>();
+  const int axis = axis_of(a.axis, cx.in(0));
+  const int n = cx.in(0).shape(axis);
+  if (cx.in(0).size() == 0) return {mx::zeros(cx.out_shape(0), mx::int64, cx.stream)};
+  // The last of equal ones is the first from the other end.
+  const mx::array x = a.last ? mx::flip(cx.in(0), axis, cx.stream) : cx.in(0);
+  mx::array y = kFn(x, axis, a.keep, cx.stream);
+  if (mx::issubdtype(x.dtype(), mx::floating)) {
+    const mx::array is_nan = mx::isnan(x, cx.stream);
+    const mx::array first =
+        mx::argmax(mx::astype(is_nan, mx::int32, cx.stream), axis, a.keep, cx.stream);
+    y = mx::where(mx::any(is_nan, axis, a.keep, cx.stream), first, y, cx.stream);
+  }
+  y = as_output(cx, y);
+  if (!a.last) return {y};
+  return {mx::subtract(mx::astype(mx::array(n - 1), mx::int64, cx.stream), y, cx.stream)};
+}
+
+// MLX sorts upwards and keeps equal ones in order, NaN last: downwards is upwards from the other
+// end, read backwards.
+Arrays top_k_row(LowerCx& cx) {
+  const auto& a = cx.attrs<TopK::Attrs>();
   const mx::array& x = cx.in(0);
-  if (x.size() == 0) return {mx::zeros(cx.out_shape(0), mx::int64, cx.stream)};
-  return {as_output(cx, kFn(x, axis_of(a.axis, x), a.keep, cx.stream))};
+  const mx::Shape shape = cx.out_shape(0);
+  const int axis = axis_of(a.axis, x), n = x.shape(axis);
+  if (shape[axis] == 0 || x.size() == 0)
+    return {mx::zeros(shape, x.dtype(), cx.stream), mx::zeros(shape, mx::int64, cx.stream)};
+  const mx::array from = a.largest ? mx::flip(x, axis, cx.stream) : x;
+  mx::array order = mx::astype(mx::argsort(from, axis, cx.stream), mx::int64, cx.stream);
+  if (a.largest)
+    order = mx::subtract(mx::astype(mx::array(n - 1), mx::int64, cx.stream),
+                         mx::flip(order, axis, cx.stream), cx.stream);
+  order = mx::slice(order, mx::Shape(x.ndim(), 0), shape, cx.stream);
+  return {mx::take_along_axis(x, order, axis, cx.stream), order};
+}
+
+bool is_wide(const Graph& g, const Node& n) { return g.type(n.inputs[0]).dtype.bytes() >= 4; }
+
+Arrays cumprod_row(LowerCx& cx) {
+  const auto& a = cx.attrs<Cumprod::Attrs>();
+  const mx::array& x = cx.in(0);
+  if (x.size() == 0) return {x};
+  return {mx::cumprod(x, axis_of(a.axis, x), a.reverse, !a.exclusive, cx.stream)};
 }
 
 Arrays cumsum_row(LowerCx& cx) {
@@ -103,14 +139,16 @@ Arrays cumsum_row(LowerCx& cx) {
 
 std::span<const CoreRow> core_reduce_rows() {
   static constexpr CoreRow kRows[] = {
-      {&op<Argmax>, "mlx::core::argmax", position<mx::argmax>, takes_first},
-      {&op<Argmin>, "mlx::core::argmin", position<mx::argmin>, takes_first},
+      {&op<Argmax>, "mlx::core::argmax", position<mx::argmax>},
+      {&op<Argmin>, "mlx::core::argmin", position<mx::argmin>},
+      {&op<Cumprod>, "mlx::core::cumprod", cumprod_row, is_wide},
       {&op<Cumsum>, "mlx::core::cumsum", cumsum_row},
       {&op<Max>, "mlx::core::max", reduce<Max, mx::max>},
       {&op<Min>, "mlx::core::min", reduce<Min, mx::min>},
       {&op<Prod>, "mlx::core::prod", reduce<Prod, mx::prod>, is_number},
       {&op<Sum>, "mlx::core::sum", reduce<Sum, mx::sum>, is_number},
       {&op<SumTo>, "mlx::core::sum", sum_to_row},
+      {&op<TopK>, "mlx::core::argsort", top_k_row},
   };
   return kRows;
 }

@@ -51,11 +51,13 @@ const CoreRow* find_core_row(const Graph& graph, const Node& node) {
   const auto is_mlx = [](const Type& t) { return t.is_tensor() && mlx_dtype(t.dtype); };
   for (const Type& t : node.outputs)
     if (!is_mlx(t)) return nullptr;
-  for (ValueId id : node.inputs)
-    if (!id.absent() && !is_mlx(graph.type(id))) return nullptr;
   if (!node.fresh.empty()) return nullptr;
+  bool has_bytes = false;
+  for (ValueId id : node.inputs) has_bytes = has_bytes || (!id.absent() && !is_mlx(graph.type(id)));
   for (const CoreRow& row : core_rows())
-    if (row.op == node.op && (!row.accepts || row.accepts(graph, node))) return &row;
+    if (row.op == node.op && row.reencodes == has_bytes &&
+        (!row.accepts || row.accepts(graph, node)))
+      return &row;
   return nullptr;
 }
 

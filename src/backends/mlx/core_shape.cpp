@@ -1,12 +1,16 @@
 // Ops that move elements or see them otherwise, as mlx::core calls.
 #include <mlx/ops.h>
 
+#include <algorithm>
+
 #include "lamella/backends/mlx/core_row.h"
 #include "lamella/backends/planned/views.h"
+#include "lamella/base/error.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/expand.h"
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/slice.h"
+#include "lamella/ops/shape/slice_update.h"
 #include "lamella/ops/shape/split.h"
 #include "lamella/ops/shape/squeeze.h"
 #include "lamella/ops/shape/transpose.h"
@@ -32,27 +36,51 @@ Arrays transpose_rows(LowerCx& cx) {
 
 Arrays expand_rows(LowerCx& cx) { return {mx::broadcast_to(cx.in(0), cx.out_shape(0), cx.stream)}; }
 
-Arrays slice_rows(LowerCx& cx) {
-  const auto& a = cx.attrs<SliceAttrs>();
-  const mx::array& x = cx.in(0);
-  const std::vector<int64_t> from = cx.known(1), to = cx.known(2);
-  mx::Shape start(x.ndim(), 0), stop = x.shape(), step(x.ndim(), 1);
+// What a slice takes, as MLX says it.
+struct Part {
+  mx::Shape start, stop, step;
   bool is_empty = false;
+};
+
+Part part_of(LowerCx& cx, const mx::array& x, size_t starts) {
+  const auto& a = cx.attrs<SliceAttrs>();
+  const std::vector<int64_t> from = cx.known(starts), to = cx.known(starts + 1);
+  Part p{mx::Shape(x.ndim(), 0), x.shape(), mx::Shape(x.ndim(), 1)};
   for (size_t i = 0; i < from.size(); ++i) {
     const int d = positive_axis(a.axes.empty() ? static_cast<int64_t>(i) : a.axes[i], x.ndim());
     const int64_t n = x.shape(d);
-    if (a.strict && (from[i] < 0 || from[i] > to[i] || to[i] > n))
-      throw UserError(str("slice: leaves its axis; got ", from[i], " to ", to[i], " of ", n));
+    CHECK_USER(!a.strict || (from[i] >= 0 && from[i] <= to[i] && to[i] <= n),
+               "slice: leaves its axis; got ", from[i], " to ", to[i], " of ", n);
     const SliceRange r = slice_range(from[i], to[i], a.steps.empty() ? 1 : a.steps[i], n);
-    is_empty = is_empty || r.size == 0;
     const int64_t end = r.start + r.step * r.size;
-    start[d] = static_cast<int32_t>(r.start);
+    p.is_empty = p.is_empty || r.size == 0;
+    p.start[d] = static_cast<int32_t>(r.start);
     // A stop below 0 counts from the end, in MLX too.
-    stop[d] = static_cast<int32_t>(end < 0 ? end - n : std::min(end, n));
-    step[d] = static_cast<int32_t>(r.step);
+    p.stop[d] = static_cast<int32_t>(end < 0 ? end - n : std::min(end, n));
+    p.step[d] = static_cast<int32_t>(r.step);
   }
-  if (is_empty) return {mx::zeros(cx.out_shape(0), x.dtype(), cx.stream)};
-  return {mx::slice(x, start, stop, step, cx.stream)};
+  return p;
+}
+
+Arrays slice_rows(LowerCx& cx) {
+  const mx::array& x = cx.in(0);
+  const Part p = part_of(cx, x, 1);
+  if (p.is_empty) return {mx::zeros(cx.out_shape(0), x.dtype(), cx.stream)};
+  return {mx::slice(x, p.start, p.stop, p.step, cx.stream)};
+}
+
+// Forwards only, and over what is known before it runs.
+bool updates_forwards(const Graph& g, const Node& n) {
+  const auto& steps = n.attrs.as<SliceAttrs>().steps;
+  return g.known(n.inputs[2]) && g.known(n.inputs[3]) &&
+         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s > 0; });
+}
+
+Arrays slice_update_rows(LowerCx& cx) {
+  const mx::array& x = cx.in(0);
+  const Part p = part_of(cx, x, 2);
+  if (p.is_empty || x.size() == 0) return {x};
+  return {mx::slice_update(x, cx.in(1), p.start, p.stop, p.step, cx.stream)};
 }
 
 Arrays split_rows(LowerCx& cx) {
@@ -84,6 +112,7 @@ std::span<const CoreRow> core_shape_rows() {
       {&op<Expand>, "mlx::core::broadcast_to", expand_rows, is_view},
       {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
       {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
+      {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_forwards},
       {&op<Split>, "mlx::core::split", split_rows, is_view},
       {&op<Squeeze>, "mlx::core::squeeze", reshape_rows},
       {&op<Transpose>, "mlx::core::transpose", transpose_rows},

@@ -36,8 +36,11 @@ MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
   arrays_.resize(plan_->n_values);
   constants_.resize(plan_->n_values);
   parameters_.resize(plan_->graph.parameters().size());
+  given_.resize(plan_->n_values);
+  given_ids_ = given_values(plan_->graph);
   bound_steps_.resize(plan_->steps.size());
   body_frames_.resize(plan_->steps.size());
+  traces_.resize(plan_->regions.size());
 }
 
 MlxFrame::~MlxFrame() { plan_->device->streams->give_back(stream_); }
@@ -57,7 +60,7 @@ void MlxFrame::run(const RunArgs& args) {
   effects_.clear();
   try {
     bind(args);
-    run_->start(cancel_, spans_);
+    run_->start(cancel_, spans_, !plan_->has_core);
     give(args);
     build();
     finish(args);
@@ -71,7 +74,7 @@ void MlxFrame::run(const RunArgs& args) {
 
 void MlxFrame::bind(const RunArgs& args) {
   const Graph& g = plan_->graph;
-  const std::vector<ValueId> ids = given_values(g);
+  const std::vector<ValueId>& ids = given_ids_;
   given_shapes_.resize(ids.size());
   bool same = is_bound_;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -85,16 +88,16 @@ void MlxFrame::bind(const RunArgs& args) {
   if (same) return;
   is_bound_ = false;
   for (size_t i = 0; i < ids.size(); ++i) given_shapes_[i] = given_tensor(args, i).shape();
-  bind_symbols(args);
+  bind_symbols();
   check_constraints();
   set_shapes();
   std::fill(bound_steps_.begin(), bound_steps_.end(), nullptr);
   is_bound_ = true;
 }
 
-void MlxFrame::bind_symbols(const RunArgs&) {
+void MlxFrame::bind_symbols() {
   const Graph& g = plan_->graph;
-  const std::vector<ValueId> ids = given_values(g);
+  const std::vector<ValueId>& ids = given_ids_;
   binding_ = outer_;
   binding_.resize(g.dims()->n_symbols());
   // Plain symbols first, so that a size given as an expression is checked against them whatever
@@ -137,6 +140,8 @@ std::vector<int64_t> MlxFrame::shape_of(uint32_t value) const {
 void MlxFrame::give(const RunArgs& args) {
   const Graph& g = plan_->graph;
   auto wrapped = [](const Tensor& t) { return wrap(t.dtype(), t.shape(), t.data(), t.storage()); };
+  for (size_t i = 0; i < given_ids_.size(); ++i)
+    given_[plan_->value(given_ids_[i])] = &given_tensor(args, i);
   for (size_t i = 0; i < args.inputs.size(); ++i)
     arrays_[plan_->value(g.inputs()[i])] = wrapped(args.inputs[i]);
   for (size_t i = 0; i < args.states.size(); ++i)
@@ -152,7 +157,9 @@ void MlxFrame::give(const RunArgs& args) {
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {
     if (!g.nodes()[i].is(op<Constant>)) continue;
     Held& held = constants_[plan_->value({i, 0})];
-    if (!held) held = wrapped(g.nodes()[i].attrs.as<Constant::Attrs>().value);
+    const Tensor& value = g.nodes()[i].attrs.as<Constant::Attrs>().value;
+    given_[plan_->value({i, 0})] = &value;
+    if (!held) held = wrapped(value);
     arrays_[plan_->value({i, 0})] = held;
   }
 }
@@ -170,8 +177,11 @@ Tensor MlxFrame::tensor_at(uint32_t value) {
 }
 
 void MlxFrame::put(uint32_t value, Tensor& to) {
+  const bool is_lent = to.empty_handle() && arrays_[value]->flags().row_contiguous &&
+                       arrays_[value]->data_shared_ptr()->is_owned();
   const Tensor made = tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value],
                                 *arrays_[value], *plan_->device->cpu.pool);
+  if (!is_lent) plan_->device->counters->copied_bytes += static_cast<int64_t>(made.bytes());
   if (to.empty_handle()) {
     to = made;
     return;

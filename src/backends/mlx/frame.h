@@ -7,6 +7,7 @@
 
 #include "lamella/backends/mlx/plan.h"
 #include "lamella/backends/mlx/row_primitive.h"
+#include "lamella/backends/mlx/traces.h"
 
 namespace lamella::on_mlx {
 
@@ -30,19 +31,26 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
                                    std::span<const int64_t> shape) override;
   // --- sizes
   void bind(const RunArgs& args);
-  void bind_symbols(const RunArgs& args);
+  void bind_symbols();
   void check_constraints();
   void set_shapes();
   std::vector<int64_t> shape_of(uint32_t value) const;
   // --- building
   void give(const RunArgs& args);
   void build();
+  void build_steps(uint32_t first, uint32_t end);
   void build_step(uint32_t s);
+  // --- compiling
+  void build_compiled(uint32_t region);
+  void call(Trace& trace, uint32_t region);
+  Arrays trace_region(Trace& trace, uint32_t region, const Arrays& inputs);
+  void free_values(const Region& region);
   Arrays inputs_of(const Step& step) const;
   void set_outputs(const Step& step, const Arrays& outputs);
   Arrays lower_sizes(const Step& step);
   Arrays lower_core(const Step& step);
   Arrays lower_bytes(const Step& step);
+  template <class Primitive>
   Arrays lower_primitive(uint32_t s);
   void run_host(uint32_t s);
   void run_reference(uint32_t s);
@@ -66,10 +74,13 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   bool is_bound_ = false;
   std::vector<std::vector<int64_t>> shapes_;  // by value
   std::vector<Held> arrays_;                  // by value
+  std::vector<const Tensor*> given_;          // by value: what the run was given
+  std::vector<ValueId> given_ids_;            // inputs, then states, then parameters
   std::vector<std::pair<const std::byte*, Held>> parameters_;
   std::vector<Held> constants_;  // by value
   std::vector<std::shared_ptr<const BoundStep>> bound_steps_;
   std::vector<IndexCheck> checks_;
+  std::vector<TraceCache> traces_;  // by region
   std::vector<mx::array> effects_;  // states written in place: evaluated though nothing reads them
   // The host step that runs now: its operands, and outputs as it makes them.
   std::vector<planned::Operand> host_operands_;

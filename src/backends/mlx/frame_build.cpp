@@ -6,6 +6,7 @@
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/frame.h"
+#include "lamella/backends/mlx/view_primitive.h"
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
@@ -14,9 +15,22 @@
 namespace lamella::on_mlx {
 
 void MlxFrame::build() {
-  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
+  if (plan_->device->mode != MlxMode::compiled)
+    return build_steps(0, static_cast<uint32_t>(plan_->steps.size()));
+  for (uint32_t r = 0; r < plan_->regions.size(); ++r) {
+    const Region& region = plan_->regions[r];
+    if (region.is_cut)
+      build_steps(region.first, region.end);
+    else
+      build_compiled(r);
+  }
+}
+
+void MlxFrame::build_steps(uint32_t first, uint32_t end) {
+  for (uint32_t s = first; s < end; ++s) {
     const Step& step = plan_->steps[s];
     build_step(s);
+    if (step.in_place) effects_.push_back(*arrays_[plan_->value({step.node, 0})]);
     if (plan_->device->mode == MlxMode::eager) {
       Arrays made;
       for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o)
@@ -27,6 +41,25 @@ void MlxFrame::build() {
   }
 }
 
+template <class Primitive>
+Arrays MlxFrame::lower_primitive(uint32_t s) {
+  const Step& step = plan_->steps[s];
+  const std::shared_ptr<const BoundStep> bound = bound_step(s);
+  std::vector<mx::Shape> shapes;
+  std::vector<mx::Dtype> dtypes;
+  for (size_t i = bound->n_inputs; i < bound->shapes.size(); ++i) {
+    shapes.push_back(carried_shape(bound->dtypes[i], bound->shapes[i]));
+    dtypes.push_back(carried_dtype(bound->dtypes[i]));
+  }
+  auto primitive = std::make_shared<Primitive>(stream_, bound, run_);
+  Arrays outputs;
+  if (shapes.size() == 1)
+    outputs.emplace_back(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs_of(step));
+  else
+    outputs = mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs_of(step));
+  return outputs;
+}
+
 void MlxFrame::build_step(uint32_t s) {
   const Step& step = plan_->steps[s];
   for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o) {
@@ -35,6 +68,7 @@ void MlxFrame::build_step(uint32_t s) {
         step.way == Way::host || step.way == Way::reference || step.way == Way::control;
     if (plan_->is_dynamic[v] && !is_late) shapes_[v] = shape_of(v);
   }
+  if (step.way == Way::host || step.way == Way::control) ++plan_->device->counters->host_steps;
   switch (step.way) {
     case Way::sizes:
       return set_outputs(step, lower_sizes(step));
@@ -42,8 +76,10 @@ void MlxFrame::build_step(uint32_t s) {
       return set_outputs(step, lower_core(step));
     case Way::bytes:
       return set_outputs(step, lower_bytes(step));
+    case Way::view:
+      return set_outputs(step, lower_primitive<ViewPrimitive>(s));
     case Way::primitive:
-      return set_outputs(step, lower_primitive(s));
+      return set_outputs(step, lower_primitive<RowPrimitive>(s));
     case Way::host:
       return run_host(s);
     case Way::control:
@@ -54,8 +90,10 @@ void MlxFrame::build_step(uint32_t s) {
 }
 
 Arrays MlxFrame::inputs_of(const Step& step) const {
+  const Node& node = plan_->graph.nodes()[step.node];
+  if (step.way == Way::view) return {*arrays_[plan_->value(node.inputs[0])]};
   Arrays inputs;
-  for (ValueId id : plan_->graph.nodes()[step.node].inputs)
+  for (ValueId id : node.inputs)
     if (!id.absent()) inputs.push_back(*arrays_[plan_->value(id)]);
   return inputs;
 }
@@ -84,11 +122,14 @@ Arrays MlxFrame::lower_sizes(const Step& step) {
 Arrays MlxFrame::lower_core(const Step& step) {
   const Node& node = plan_->graph.nodes()[step.node];
   std::vector<const mx::array*> inputs;
+  std::vector<const Tensor*> given;
   for (ValueId id : node.inputs) {
     const Held* held = id.absent() ? nullptr : &arrays_[plan_->value(id)];
     inputs.push_back(held && *held ? &**held : nullptr);
+    given.push_back(id.absent() ? nullptr : given_[plan_->value(id)]);
   }
-  LowerCx cx(plan_->graph, step.node, inputs, binding_, stream_, checks_);
+  LowerCx cx(plan_->graph, step.node, inputs, given, binding_, *plan_->device->reencoded, stream_,
+             checks_);
   return step.core->lower(cx);
 }
 
@@ -130,7 +171,10 @@ std::shared_ptr<const BoundStep> MlxFrame::bound_step(uint32_t s) {
   auto bound = std::make_shared<BoundStep>();
   bound->plan = plan_;
   bound->step = s;
-  bound->n_inputs = node.inputs.size();
+  // A view reads the sizes of its other inputs at compile time.
+  const size_t n_read = step.way == Way::view ? 1 : node.inputs.size();
+  bound->n_inputs = n_read;
+  if (step.way == Way::view) bound->binding = binding_;
   bool is_dynamic = false;
   auto add = [&](ValueId id) {
     const uint32_t v = plan_->value(id);
@@ -138,30 +182,11 @@ std::shared_ptr<const BoundStep> MlxFrame::bound_step(uint32_t s) {
     bound->shapes.push_back(id.absent() ? std::vector<int64_t>{} : shapes_[v]);
     is_dynamic = is_dynamic || (!id.absent() && plan_->is_dynamic[v]);
   };
-  for (ValueId id : node.inputs) add(id);
+  for (size_t i = 0; i < n_read; ++i) add(node.inputs[i]);
   for (uint32_t o = 0; o < node.outputs.size(); ++o) add({step.node, o});
   if (is_dynamic) return bound;
   cached = bound;
   return cached;
-}
-
-Arrays MlxFrame::lower_primitive(uint32_t s) {
-  const Step& step = plan_->steps[s];
-  const std::shared_ptr<const BoundStep> bound = bound_step(s);
-  std::vector<mx::Shape> shapes;
-  std::vector<mx::Dtype> dtypes;
-  for (size_t i = bound->n_inputs; i < bound->shapes.size(); ++i) {
-    shapes.push_back(carried_shape(bound->dtypes[i], bound->shapes[i]));
-    dtypes.push_back(carried_dtype(bound->dtypes[i]));
-  }
-  auto primitive = std::make_shared<RowPrimitive>(stream_, bound, run_);
-  Arrays outputs;
-  if (shapes.size() == 1)
-    outputs.emplace_back(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs_of(step));
-  else
-    outputs = mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs_of(step));
-  if (step.in_place) effects_.push_back(outputs[0]);
-  return outputs;
 }
 
 // Runs the row here: its inputs are computed first, and it says how large its outputs are.

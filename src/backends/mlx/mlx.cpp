@@ -41,6 +41,8 @@ class MlxExecutable final : public Executable {
       r.origin = node.origin ? *node.origin : "";
       r.row = name_of(step);
       r.why = step.why;
+      if (plan_->device->mode == MlxMode::compiled && step.way == Way::core && !on_mlx::finds_cxx())
+        r.why += str(r.why.empty() ? "" : "; ", "no g++ here: MLX runs it uncompiled");
       r.type = node.outputs[0];
       const Cost cost = cost_of(plan_->graph, step.node, binding);
       const bool computes = step.way == Way::primitive || step.way == Way::core;
@@ -92,6 +94,8 @@ class MlxBackend final : public Backend {
     device_.mode = options.mode;
     device_.lowering = options.lowering;
     device_.streams = std::make_shared<on_mlx::Streams>();
+    device_.counters = std::make_shared<on_mlx::Counters>();
+    device_.reencoded = std::make_shared<on_mlx::Reencoded>();
   }
 
   std::string_view name() const override { return "mlx"; }
@@ -120,9 +124,11 @@ class MlxBackend final : public Backend {
       return c.row && c.row->activation ? c.row->activation(g, g.nodes()[node], &device->cpu)
                                         : DType{};
     };
-    t.fits_region = [choice](const Graph& g, uint32_t node) {
+    // MLX's compiler fuses its own ops.
+    const bool forms_regions = device_.lowering == MlxLowering::cpu;
+    t.fits_region = [choice, forms_regions](const Graph& g, uint32_t node) {
       const Choice c = choice(g, node);
-      return c.row && c.row->in_region;
+      return forms_regions && c.row && c.row->in_region;
     };
     return t;
   }
@@ -130,6 +136,11 @@ class MlxBackend final : public Backend {
   std::shared_ptr<const Executable> build(Graph graph,
                                           const CompileOptions& options) const override {
     return std::make_shared<MlxExecutable>(Plan::make(std::move(graph), device(options), options));
+  }
+
+  MlxCounts counts() const {
+    const on_mlx::Counters& c = *device_.counters;
+    return {c.traces, c.retraces, c.lazy_runs, c.host_steps, c.copied_bytes};
   }
 
   std::vector<std::string> rows(const Op& op) const override {
@@ -151,6 +162,11 @@ class MlxBackend final : public Backend {
 bool has_mlx() { return true; }
 
 std::string mlx_version() { return ::mlx::core::version(); }
+
+MlxCounts mlx_counts(const Backend& backend) {
+  const auto* mlx = dynamic_cast<const MlxBackend*>(&backend);
+  return mlx ? mlx->counts() : MlxCounts{};
+}
 
 std::unique_ptr<Backend> make_mlx_backend(const MlxOptions& options) {
   return std::make_unique<MlxBackend>(options);

@@ -11,10 +11,12 @@
 
 namespace lamella {
 
-enum class MlxMode : int { lazy, eager };
+// lazy: MLX's graph is built and computed run by run. compiled: MLX compiles it, region by region,
+// for each set of sizes. eager: every node is computed at once.
+enum class MlxMode : int { lazy, compiled, eager };
 template <>
 struct EnumNames<MlxMode> {
-  static constexpr std::array<std::string_view, 2> names{"lazy", "eager"};
+  static constexpr std::array<std::string_view, 3> names{"lazy", "compiled", "eager"};
 };
 
 // Which rows are asked first: custom primitives, or mlx::core's ops.
@@ -35,6 +37,17 @@ struct MlxOptions {
 bool has_mlx();
 // "0.32.4"; empty without MLX.
 std::string mlx_version();
+
+// What the programs of a back end did, all together.
+struct MlxCounts {
+  uint64_t traces = 0;       // of regions, in mode `compiled`
+  uint64_t retraces = 0;     // of these, for sizes that had been traced before
+  uint64_t lazy_runs = 0;    // of regions, since too many sizes were met to keep a trace of each
+  uint64_t host_steps = 0;   // nodes run between regions: loops, and sizes that only data decide
+  int64_t copied_bytes = 0;  // of results that MLX's memory could not be lent for
+};
+// Zeros for another back end.
+MlxCounts mlx_counts(const Backend& backend);
 
 std::unique_ptr<Backend> make_mlx_backend(const MlxOptions& options = {});
 

@@ -33,9 +33,11 @@ Choice primitive_choice(const Graph& g, const Node& n, const Device& device,
   return c;
 }
 
-Choice core_choice(const Graph& g, const Node& n) {
+// What is compiled is kept, and would keep weights that are not the run's any more.
+Choice core_choice(const Graph& g, const Node& n, const Device& device) {
   Choice c;
   c.core = find_core_row(g, n);
+  if (c.core && c.core->reencodes && device.mode == MlxMode::compiled) c.core = nullptr;
   if (c.core) c.way = Way::core;
   return c;
 }
@@ -51,6 +53,7 @@ class Builder {
     find_needed();
     for (uint32_t i = 0; i < n_nodes(); ++i) add_node(i);
     find_dead();
+    find_regions();
   }
 
  private:
@@ -143,6 +146,7 @@ class Builder {
                input_types(n), "; ", c.why.empty() ? "no row has this op" : c.why,
                "; hint: allow fallback to the reference");
     step.way = c ? c.way : Way::reference;
+    plan_.has_core = plan_.has_core || step.way == Way::core;
     step.row = c.row;
     step.core = c.core;
     if (step.way == Way::reference) step.meaning = std::make_shared<const Graph>(alone(n));
@@ -216,6 +220,44 @@ class Builder {
         plan_.steps[last[v]].dead.push_back(v);
   }
 
+  // Cut where a step needs values; and so that no region is long, since MLX's compiler recurses.
+  void find_regions() {
+    constexpr uint32_t kMostSteps = 128;
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
+      const bool is_cut = needs_values(plan_.steps[s].way);
+      const bool goes_on = !plan_.regions.empty() && !plan_.regions.back().is_cut && !is_cut &&
+                           s - plan_.regions.back().first < kMostSteps;
+      if (!goes_on) plan_.regions.push_back({s, s, is_cut, {}, {}});
+      plan_.regions.back().end = s + 1;
+    }
+    std::vector<uint32_t> last(plan_.n_values, 0);  // one behind the last step that reads it
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s)
+      for (uint32_t v : plan_.steps[s].dead) last[v] = s + 1;
+    for (Region& r : plan_.regions) list_values(r, last);
+  }
+
+  static bool needs_values(Way way) {
+    return way == Way::host || way == Way::control || way == Way::reference;
+  }
+
+  void list_values(Region& r, const std::vector<uint32_t>& last) {
+    std::set<uint32_t> made, read;
+    for (uint32_t s = r.first; s < r.end; ++s) {
+      const Step& step = plan_.steps[s];
+      const Node& n = g_.nodes()[step.node];
+      for (size_t k = 0; step.way != Way::sizes && k < n_read(n); ++k)
+        if (!n.inputs[k].absent() && !made.count(plan_.value(n.inputs[k])))
+          read.insert(plan_.value(n.inputs[k]));
+      for (uint32_t o = 0; o < n.outputs.size(); ++o) {
+        const uint32_t v = plan_.value({step.node, o});
+        made.insert(v);
+        // Read behind the region, or a result, or written for its effect.
+        if (last[v] == 0 || last[v] > r.end || (step.in_place && o == 0)) r.outputs.push_back(v);
+      }
+    }
+    r.inputs.assign(read.begin(), read.end());
+  }
+
   Plan& plan_;
   const Graph& g_;
   const CompileOptions& options_;
@@ -226,19 +268,25 @@ class Builder {
 }  // namespace
 
 Choice choose(const Graph& g, const Node& n, const Device& device, std::string_view force) {
-  if (is_view(g, n) && is_carried_as_bytes(g, n)) {
-    Choice c;
-    c.way = Way::bytes;
-    return c;
+  const bool prefers_core = device.lowering == MlxLowering::gpu;
+  const Choice core = core_choice(g, n, device);
+  if (core && core.core->name == force) return core;
+  if (is_view(g, n)) {
+    Choice view;
+    view.way = is_carried_as_bytes(g, n) ? Way::bytes : Way::view;
+    return core && prefers_core ? core : view;
   }
-  const Choice core = core_choice(g, n);
-  const bool is_forced = core && core.core->name == force;
-  if (core && (is_view(g, n) || is_forced)) return core;
   const Choice primitive = primitive_choice(g, n, device, force);
-  const bool wants_primitive =
-      primitive && !force.empty() && primitive_name(*primitive.row) == force;
-  if (wants_primitive || !core) return primitive;
-  return device.lowering == MlxLowering::gpu || !primitive ? core : primitive;
+  if (primitive && primitive_name(*primitive.row) == force) return primitive;
+  if (core) return prefers_core || !primitive ? core : primitive;
+  // A formula over mlx::core's ops, unless MLX cannot hold what it is over.
+  const auto is_bytes = [&](ValueId id) {
+    if (id.absent() || mlx_dtype(g.type(id).dtype)) return false;
+    return !affine_form(g.type(id).dtype) || device.mode == MlxMode::compiled;
+  };
+  const bool expands = prefers_core && n.op->is_composite() &&
+                       std::none_of(n.inputs.begin(), n.inputs.end(), is_bytes);
+  return expands ? Choice{} : primitive;
 }
 
 std::vector<std::string> row_names(const Op& op, MlxLowering lowering) {
@@ -247,7 +295,7 @@ std::vector<std::string> row_names(const Op& op, MlxLowering lowering) {
     if (row.op == &op) core.emplace_back(row.name);
   for (const planned::Row& row : cpu::kernel_rows())
     if (row.op == &op) primitive.push_back(primitive_name(row));
-  auto& first = lowering == MlxLowering::gpu || op.has(kView) ? core : primitive;
+  auto& first = lowering == MlxLowering::gpu ? core : primitive;
   auto& second = &first == &core ? primitive : core;
   first.insert(first.end(), second.begin(), second.end());
   return first;
@@ -259,6 +307,7 @@ std::string name_of(const Step& step) {
       return "sizes";
     case Way::core:
       return std::string(step.core->name);
+    case Way::view:
     case Way::bytes:
       return "view";
     case Way::primitive:

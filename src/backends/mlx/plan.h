@@ -1,6 +1,7 @@
 // The compile-time half: which way each node takes, and how long its results are needed.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,17 +16,26 @@
 
 namespace lamella::on_mlx {
 
+// See MlxCounts.
+struct Counters {
+  std::atomic<uint64_t> traces{0}, retraces{0}, lazy_runs{0}, host_steps{0};
+  std::atomic<int64_t> copied_bytes{0};
+};
+
 // What the back end's programs share.
 struct Device {
   cpu::Device cpu;  // of the custom primitives
   MlxMode mode = MlxMode::lazy;
   MlxLowering lowering = MlxLowering::cpu;
   std::shared_ptr<Streams> streams;
+  std::shared_ptr<Counters> counters;
+  std::shared_ptr<Reencoded> reencoded;
 };
 
 enum class Way : uint8_t {
   sizes,      // numbers known once symbols are bound
   core,       // mlx::core calls
+  view,       // where elements lie, said anew
   bytes,      // a view of an encoded tensor: the same bytes, or some of them
   primitive,  // a custom primitive around one row of the CPU's table
   host,       // the same row on the caller's thread, since only the data decide the sizes
@@ -68,6 +78,13 @@ Choice choose(const Graph& graph, const Node& node, const Device& device, std::s
 std::vector<std::string> row_names(const Op& op, MlxLowering lowering);
 std::string name_of(const Step& step);
 
+// Steps that MLX may compile together: none of them needs its values on the way.
+struct Region {
+  uint32_t first = 0, end = 0;
+  bool is_cut = false;                    // one step that does
+  std::vector<uint32_t> inputs, outputs;  // values
+};
+
 class Plan {
  public:
   // UserError names op and back end where nothing takes a node.
@@ -84,6 +101,8 @@ class Plan {
   std::vector<ValueId> ids;      // by value
   std::vector<bool> is_dynamic;  // by value: its sizes are known only when its step has run
   std::vector<Step> steps;
+  std::vector<Region> regions;
+  bool has_core = false;  // some step is made of MLX's own ops, which its stream runs
 };
 
 }  // namespace lamella::on_mlx

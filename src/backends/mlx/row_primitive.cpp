@@ -25,10 +25,18 @@ bool takes_strides(const BoundStep& bound, size_t input) {
 
 RunState::~RunState() { std::free(workspace_); }
 
-void RunState::start(const CancelFlag* cancel, std::vector<StepSpan>* spans) {
+void RunState::start(const CancelFlag* cancel, std::vector<StepSpan>* spans, bool here) {
+  here_ = here;
   cancel_ = cancel;
   spans_ = spans;
   failed_ = nullptr;
+}
+
+void RunState::do_on(mx::Stream stream, std::function<void()> work) const {
+  if (here_)
+    work();
+  else
+    mx::cpu::get_command_encoder(stream).dispatch(std::move(work));
 }
 
 std::byte* RunState::workspace(int64_t bytes) {
@@ -146,7 +154,7 @@ void RowPrimitive::eval_cpu(const std::vector<mx::array>& inputs, std::vector<mx
   for (size_t o = shares ? 1 : 0; o < outputs.size(); ++o) allocate(outputs[o]);
   auto operands = std::make_shared<Operands>(bound_, inputs, outputs);
   const bool copies = step.updates != kNone && !shares;
-  mx::cpu::get_command_encoder(stream()).dispatch([operands, run = run_, copies] {
+  run_->do_on(stream(), [operands, run = run_, copies] {
     const BoundStep& bound = operands->bound();
     operands->make_dense(bound.plan->device->cpu);
     if (copies) {

@@ -21,6 +21,7 @@ struct BoundStep {
   std::vector<DType> dtypes;
   std::vector<std::vector<int64_t>> shapes;
   size_t n_inputs = 0;
+  DimBinding binding;  // for views
 
   const Step& at() const { return plan->steps[step]; }
   const Node& node() const { return plan->graph.nodes()[at().node]; }
@@ -30,8 +31,11 @@ struct BoundStep {
 class RunState {
  public:
   ~RunState();
-  // Forgets the run before.
-  void start(const CancelFlag* cancel, std::vector<StepSpan>* spans);
+  // Forgets the run before. `here`: nothing of the run is computed by MLX's own ops, so that the
+  // rows may run on the caller's thread, without a hand-over each.
+  void start(const CancelFlag* cancel, std::vector<StepSpan>* spans, bool here);
+  // Does the work now, or when the stream comes to it.
+  void do_on(mx::Stream stream, std::function<void()> work) const;
   // Runs the step's row, unless an earlier one has failed: kernels report, and never throw.
   void launch(const BoundStep& bound, std::span<const planned::Operand> operands,
               planned::OutputMaker* maker);
@@ -44,6 +48,7 @@ class RunState {
 
   const CancelFlag* cancel_ = nullptr;
   std::vector<StepSpan>* spans_ = nullptr;
+  bool here_ = false;
   const Plan* failed_ = nullptr;  // and which node of it
   uint32_t failed_node_ = 0;
   planned::Status status_;
