@@ -92,5 +92,49 @@ def convolutions():
              [grad_w(x, g, taps, stride, dilation, before, groups)])
 
 
+
+def pools():
+    names = {"kernel": "kernel_shape", "strides": "strides", "dilations": "dilations"}
+    for op, onnx_name in (("max_pool", "MaxPool"), ("average_pool", "AveragePool")):
+        for x, options in ((grid(1, 2, 6, 4), dict(kernel=[3, 2], strides=[2, 1], pads_begin=[1, 0], pads_end=[1, 1])),
+                           (grid(1, 3, 10), dict(kernel=[3], strides=[2], dilations=[2], pads_begin=[2], ceil_mode="true")),
+                           (grid(1, 2, 3, 4, 4), dict(kernel=[2, 2, 3]))):
+            pads = [*options.get("pads_begin", [0] * len(options["kernel"])), *options.get("pads_end", [0] * len(options["kernel"]))]
+            onnx_options = {names[k]: v for k, v in options.items() if k in names} | {"pads": pads}
+            if "ceil_mode" in options:
+                onnx_options["ceil_mode"] = 1
+            # Equal largest elements have no finite differences.
+            case(op, [x], attrs(**options), [run_onnx(onnx_name, x, **onnx_options)], grad=op != "max_pool")
+            if op == "average_pool":
+                case(op, [x], attrs(**options, count_include_pad="true"),
+                     [run_onnx(onnx_name, x, **onnx_options, count_include_pad=1)])
+
+
+def resizes():
+    none = np.zeros(0, np.float32)
+    modes = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric")
+    skipped = (("linear", "pytorch_half_pixel"), ("cubic", "pytorch_half_pixel"), ("linear", "half_pixel_symmetric"))
+    for mode in ("nearest", "linear", "cubic"):
+        for i, coordinates in enumerate(modes):
+            if (mode, coordinates) in skipped:
+                continue
+            # Sizes whose places do not lie half way between elements, where f32 and f64 would round apart.
+            x, to = grid(2, 4), [5, 3]
+            more = {"cubic_a": -0.5, "exclude_outside": "true"} if mode == "cubic" and i % 2 else {}
+            onnx_more = {"cubic_coeff_a": -0.5, "exclude_outside": 1} if more else {}
+            rounding = ("prefer_floor", "prefer_ceil", "floor", "ceil")[i % 4]
+            if mode == "nearest":
+                more, onnx_more = {"rounding": f"ResizeRounding::{rounding}"}, {"nearest_mode": rounding.replace("pre", "round_pre")}
+            y = run_onnx("Resize", x, none, none, np.array(to), mode=mode, coordinate_transformation_mode=coordinates, **onnx_more)
+            case("resize", [x], attrs(sizes=to, mode=f"ResizeMode::{mode}",
+                                      coordinates=f"ResizeCoordinates::{coordinates}", **more), [y])
+    x = grid(2, 5)
+    for mode in ("linear", "cubic"):
+        y = run_onnx("Resize", x, none, np.array([1, 1.5], np.float32), mode=mode)
+        case("resize", [x], attrs(axes=[1], scales=[1.5], mode=f"ResizeMode::{mode}"), [y])
+
+
 convolutions()
+pools()
+resizes()
 write_all(f"NumPy {np.__version__}, ONNX Runtime {onnxruntime.__version__}, tools/golden/spatial_samples.py")

@@ -1,10 +1,12 @@
-// Convolutions.
+// Convolutions and pools.
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/conv.h"
+#include "lamella/kernels/cpu/max_pool.h"
 #include "lamella/ops/spatial/conv.h"
 #include "lamella/ops/spatial/conv_grad_w.h"
 #include "lamella/ops/spatial/conv_transpose.h"
+#include "lamella/ops/spatial/max_pool.h"
 
 namespace lamella::cpu {
 namespace {
@@ -14,9 +16,8 @@ bool float_accepts(const Graph& g, const Node& n, const void*) {
   return elem && is_float(*elem);
 }
 
-ConvJob conv_job(const ConvAttrs& a, const planned::Operand& wide, const planned::Operand& narrow,
-                 const planned::Operand& w) {
-  const ConvGeometry g = conv_geometry(a, wide.sizes(), narrow.sizes(), w.sizes());
+ConvJob job_of(const ConvGeometry& g, const planned::Operand& wide,
+               const planned::Operand& narrow) {
   ConvJob job;
   job.elem = *elem_of(wide.dtype);
   for (size_t i = 0; i < kMaxConvAxes; ++i) {
@@ -29,6 +30,12 @@ ConvJob conv_job(const ConvAttrs& a, const planned::Operand& wide, const planned
   job.narrow_channels = g.narrow_channels;
   job.wide = wide.data;
   job.narrow = narrow.data;
+  return job;
+}
+
+ConvJob conv_job(const ConvAttrs& a, const planned::Operand& wide, const planned::Operand& narrow,
+                 const planned::Operand& w) {
+  ConvJob job = job_of(conv_geometry(a, wide.sizes(), narrow.sizes(), w.sizes()), wide, narrow);
   job.w = w.data;
   return job;
 }
@@ -51,6 +58,13 @@ planned::Status launch_conv_grad_w(const planned::StepCx& cx) {
   return status_of(conv_grad_w(job, *device_of(cx).pool, device_of(cx).isa));
 }
 
+planned::Status launch_max_pool(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &y = cx.out(0);
+  const ConvJob job = job_of(pool_geometry(cx.attrs<PoolAttrs>(), x.sizes(), y.sizes()), x, y);
+  int64_t* places = cx.node().n_saved > 0 ? cx.out(1).as<int64_t>() : nullptr;
+  return status_of(max_pool(job, places, *device_of(cx).pool, device_of(cx).isa));
+}
+
 }  // namespace
 
 std::span<const planned::Row> spatial_rows() {
@@ -64,6 +78,7 @@ std::span<const planned::Row> spatial_rows() {
        .name = "conv_transpose",
        .accepts = float_accepts,
        .launch = launch_conv_transpose},
+      {.op = &op<MaxPool>, .name = "max_pool", .accepts = float_accepts, .launch = launch_max_pool},
   };
   return kRows;
 }

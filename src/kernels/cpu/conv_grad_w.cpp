@@ -28,6 +28,17 @@ void plain_dots(const ConvDots<double>& job) {
     }
 }
 
+void plain_most(const ConvMost<double>& job) {
+  for (int64_t j = 0; j < job.n; ++j) {
+    double most = job.x[job.x_at[0] + j];
+    for (int64_t t = 1; t < job.taps; ++t) {
+      const double x = job.x[job.x_at[t] + j];
+      if (x > most || x != x) most = x;
+    }
+    job.y[j] = most;
+  }
+}
+
 // Residues of stride that taps have along an axis, in order.
 std::vector<int64_t> residues_of(const ConvAxis& x) {
   std::vector<int64_t> r;
@@ -153,7 +164,11 @@ Status grad_w(const ConvJob& job, ThreadPool& pool, Isa isa) {
 }  // namespace
 
 const ConvKernels<double> kConvF64{
-    plain_tile, plain_dots, 4, {kConvPlaces, kConvPlaces, kConvPlaces, kConvPlaces, kConvPlaces}};
+    plain_tile,
+    plain_dots,
+    plain_most,
+    4,
+    {kConvPlaces, kConvPlaces, kConvPlaces, kConvPlaces, kConvPlaces}};
 
 ConvLayout wide_layout(const ConvJob& job, ConvTaps& taps) {
   ConvLayout layout;

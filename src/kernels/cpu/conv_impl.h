@@ -117,6 +117,17 @@ void sum_dots(const ConvDots<float>& job) {
   for (; column < job.columns; ++column) dot_block<1, 1>(job, row, column);
 }
 
+void take_most(const ConvMost<float>& job) {
+  for_lanes(job.n, [&](int64_t j, int n) {
+    F most = load_lanes(job.x + job.x_at[0] + j, n);
+    for (int64_t t = 1; t < job.taps; ++t) {
+      const F x = load_lanes(job.x + job.x_at[t] + j, n);
+      most = select(is_nan(most), most, max(most, x));
+    }
+    store_lanes(job.y + j, most, n);
+  });
+}
+
 // As many whole blocks as a tile has room for.
 constexpr int places_of(int rows) {
   const int block = vectors_of(rows) * kLanes;
@@ -127,6 +138,7 @@ constexpr int places_of(int rows) {
 
 const ConvKernels<float> kConv{sum_tile,
                                sum_dots,
+                               take_most,
                                kRows,
                                {0, places_of(1), places_of(2), places_of(3), places_of(4),
                                 places_of(5), places_of(6), places_of(7), places_of(8)}};

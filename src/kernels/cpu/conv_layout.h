@@ -43,9 +43,10 @@ struct ConvTaps {
 // element x_at[t] further on.
 ConvLayout wide_layout(const ConvJob& job, ConvTaps& taps);
 
-// Copies one channel.
+// Copies one channel; `nothing` stands where it has no element.
 template <class T, class Sum>
-void lay_out(const ConvLayout& layout, const Places& from_sizes, const T* from, Sum* to) {
+void lay_out(const ConvLayout& layout, const Places& from_sizes, const T* from, Sum* to,
+             Sum nothing = {}) {
   const int64_t inner = layout.sizes[2], step = layout.step[2];
   for (const Places& r : layout.residues) {
     for (int64_t row = 0; row < layout.sizes[0] * layout.sizes[1]; ++row, to += inner) {
@@ -53,15 +54,15 @@ void lay_out(const ConvLayout& layout, const Places& from_sizes, const T* from, 
       const int64_t b = row % layout.sizes[1] * layout.step[1] + r[1] + layout.first[1];
       const int64_t c = r[2] + layout.first[2];
       if (a < 0 || a >= from_sizes[0] || b < 0 || b >= from_sizes[1]) {
-        std::fill(to, to + inner, Sum{});
+        std::fill(to, to + inner, nothing);
         continue;
       }
       const T* source = from + (a * from_sizes[1] + b) * from_sizes[2];
       const int64_t low = std::clamp<int64_t>(conv_ceil_div(-c, step), 0, inner);
       const int64_t high = std::clamp<int64_t>(conv_ceil_div(from_sizes[2] - c, step), low, inner);
-      std::fill(to, to + low, Sum{});
+      std::fill(to, to + low, nothing);
       for (int64_t q = low; q < high; ++q) to[q] = static_cast<Sum>(source[q * step + c]);
-      std::fill(to + high, to + inner, Sum{});
+      std::fill(to + high, to + inner, nothing);
     }
   }
 }

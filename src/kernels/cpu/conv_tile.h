@@ -34,10 +34,20 @@ struct ConvDots {
   T* y;  // [rows][kConvDotColumns]
 };
 
+// y[j] = the largest of x[x_at[t] + j] over the taps, or NaN, for j < n.
+template <class T>
+struct ConvMost {
+  const T* x;
+  const int64_t* x_at;
+  int64_t taps, n;
+  T* y;
+};
+
 template <class T>
 struct ConvKernels {
   void (*tile)(const ConvTile<T>&) = nullptr;
   void (*dots)(const ConvDots<T>&) = nullptr;
+  void (*most)(const ConvMost<T>&) = nullptr;
   int rows = 0;                            // of a full tile
   int places_of_rows[kConvRows + 1] = {};  // that suit a tile of so many rows
 };
