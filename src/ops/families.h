@@ -19,5 +19,6 @@ std::span<const Op* const> linalg_ops();
 std::span<const Op* const> spatial_ops();
 std::span<const Op* const> nn_ops();
 std::span<const Op* const> attention_ops();
+std::span<const Op* const> recurrent_ops();
 
 }  // namespace lamella

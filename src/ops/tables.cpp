@@ -8,12 +8,19 @@ namespace lamella {
 
 std::span<const OpFamily> op_families() {
   static const OpFamily families[] = {
-      {"math", math_ops()},     {"activation", activation_ops()},
-      {"shape", shape_ops()},   {"reduce", reduce_ops()},
-      {"index", index_ops()},   {"quant", quant_ops()},
-      {"random", random_ops()}, {"control", control_ops()},
-      {"linalg", linalg_ops()}, {"spatial", spatial_ops()},
-      {"nn", nn_ops()},         {"attention", attention_ops()},
+      {"math", math_ops()},
+      {"activation", activation_ops()},
+      {"shape", shape_ops()},
+      {"reduce", reduce_ops()},
+      {"index", index_ops()},
+      {"quant", quant_ops()},
+      {"random", random_ops()},
+      {"control", control_ops()},
+      {"linalg", linalg_ops()},
+      {"spatial", spatial_ops()},
+      {"nn", nn_ops()},
+      {"attention", attention_ops()},
+      {"recurrent", recurrent_ops()},
   };
   return families;
 }

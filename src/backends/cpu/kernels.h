@@ -21,5 +21,7 @@ std::span<const planned::Row> reduce_rows();
 std::span<const planned::Row> move_rows();
 std::span<const planned::Row> random_rows();
 std::span<const planned::Row> spatial_rows();
+std::span<const planned::Row> recurrent_rows();
+std::span<const planned::Row> state_space_rows();
 
 }  // namespace lamella::cpu

@@ -1,0 +1,70 @@
+// Recurrent networks.
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/cpu/operands.h"
+#include "lamella/kernels/cpu/recurrent.h"
+#include "lamella/ops/recurrent/gru.h"
+#include "lamella/ops/recurrent/lstm.h"
+#include "lamella/ops/recurrent/rnn.h"
+
+namespace lamella::cpu {
+namespace {
+
+bool f32_accepts(const Graph& g, const Node& n, const void*) {
+  return type_of_input(g, n, 0).dtype == kF32;
+}
+
+Recurrent job_of(const planned::StepCx& cx, Direction direction) {
+  Recurrent job;
+  job.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
+  const planned::Operand &x = cx.in(0), &r = cx.in(2);
+  job.steps = x.size(0), job.batch = x.size(1), job.in = x.size(2), job.hidden = r.size(2);
+  job.directions = static_cast<int>(n_directions(direction));
+  job.reverse = direction == Direction::reverse;
+  const auto input = [&](size_t i) { return cx.has(i) ? cx.in(i).as<const float>() : nullptr; };
+  job.x = input(0), job.w = input(1), job.r = input(2), job.bias = input(3);
+  if (cx.has(4)) job.lengths = cx.in(4).data, job.lengths_are_i64 = cx.in(4).dtype == kI64;
+  job.h0 = input(5), job.c0 = input(6);
+  job.y = cx.out(0).as<float>(), job.h = cx.out(1).as<float>();
+  return job;
+}
+
+planned::Status run(const planned::StepCx& cx, const Recurrent& job) {
+  return status_of(recurrent(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+planned::Status launch_lstm(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<Lstm::Attrs>();
+  Recurrent job = job_of(cx, a.direction);
+  job.c = cx.out(2).as<float>();
+  if (a.gates == LstmGates::iofg) job.gate_at[1] = 2, job.gate_at[2] = 3, job.gate_at[3] = 1;
+  return run(cx, job);
+}
+
+planned::Status launch_gru(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<Gru::Attrs>();
+  Recurrent job = job_of(cx, a.direction);
+  job.cell = a.linear_before_reset ? Recurrent::Cell::gru : Recurrent::Cell::gru_reset_before;
+  if (a.gates == GruGates::zrn) job.gate_at[0] = 1, job.gate_at[1] = 0;
+  return run(cx, job);
+}
+
+planned::Status launch_rnn(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<Rnn::Attrs>();
+  Recurrent job = job_of(cx, a.direction);
+  job.cell =
+      a.activation == RnnActivation::tanh ? Recurrent::Cell::rnn_tanh : Recurrent::Cell::rnn_relu;
+  return run(cx, job);
+}
+
+}  // namespace
+
+std::span<const planned::Row> recurrent_rows() {
+  static constexpr planned::Row kRows[] = {
+      {.op = &op<Gru>, .name = "gru", .accepts = f32_accepts, .launch = launch_gru},
+      {.op = &op<Lstm>, .name = "lstm", .accepts = f32_accepts, .launch = launch_lstm},
+      {.op = &op<Rnn>, .name = "rnn", .accepts = f32_accepts, .launch = launch_rnn},
+  };
+  return kRows;
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,114 @@
+// Recurrences over tokens of sequences of different lengths. Their states are output 0 already: the
+// plan copies them there.
+#include <cmath>
+
+#include "lamella/backends/cpu/kernels.h"
+#include "lamella/backends/cpu/operands.h"
+#include "lamella/kernels/cpu/state_space.h"
+#include "lamella/ops/recurrent/causal_conv1d.h"
+#include "lamella/ops/recurrent/gated_delta_net.h"
+#include "lamella/ops/recurrent/mamba2.h"
+#include "lamella/ops/recurrent/selective_scan.h"
+
+namespace lamella::cpu {
+namespace {
+
+bool f32_accepts(const Graph& g, const Node& n, const void*) {
+  return type_of_input(g, n, 0).dtype == kF32 && type_of_input(g, n, 1).dtype == kF32;
+}
+
+bool conv_accepts(const Graph& g, const Node& n, const void* device) {
+  const Dim taps = type_of_input(g, n, 2).shape[1];
+  return f32_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
+}
+
+// Reads q_start and slot, inputs `first` and `first` + 1, of a state with that many slots.
+planned::Status read_sequences(const planned::StepCx& cx, size_t first, Sequences& s) {
+  s.q_start = cx.in(first).as<const int32_t>();
+  s.slot = cx.in(first + 1).as<const int32_t>();
+  s.n = cx.in(first + 1).size(0);
+  s.slots = cx.out(0).size(0);
+  s.tokens = cx.out(1).size(0);
+  const planned::Status status = status_of(check_starts(s), &cx.in(first));
+  return status.code ? status : status_of(check_slots(s), &cx.in(first + 1));
+}
+
+const float* floats(const planned::StepCx& cx, size_t i) {
+  return cx.has(i) ? cx.in(i).as<const float>() : nullptr;
+}
+
+planned::Status launch_causal_conv(const planned::StepCx& cx) {
+  CausalConv job;
+  const planned::Status status = read_sequences(cx, 3, job.seqs);
+  if (status.code) return status;
+  job.channels = cx.in(1).size(1), job.taps = cx.in(2).size(1);
+  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
+  job.x = floats(cx, 1), job.w = floats(cx, 2), job.bias = floats(cx, 5);
+  causal_conv(job, *device_of(cx).pool, device_of(cx).isa);
+  return {};
+}
+
+planned::Status launch_space(const planned::StepCx& cx, StateSpace job) {
+  const planned::Status status = read_sequences(cx, 6, job.seqs);
+  if (status.code) return status;
+  job.heads = cx.in(1).size(1);
+  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
+  job.x = floats(cx, 1), job.dt = floats(cx, 2), job.a = floats(cx, 3);
+  job.b = floats(cx, 4), job.c = floats(cx, 5), job.d = floats(cx, 8);
+  state_space(job, *device_of(cx).pool, device_of(cx).isa);
+  return {};
+}
+
+planned::Status launch_selective_scan(const planned::StepCx& cx) {
+  StateSpace job;
+  job.n = cx.out(0).size(2);
+  job.a_per_element = true;
+  return launch_space(cx, job);
+}
+
+planned::Status launch_mamba2(const planned::StepCx& cx) {
+  StateSpace job;
+  job.p = cx.out(0).size(2), job.n = cx.out(0).size(3), job.groups = cx.in(4).size(1);
+  return launch_space(cx, job);
+}
+
+planned::Status launch_delta_rule(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
+  DeltaRule job;
+  const planned::Status status = read_sequences(cx, 6, job.seqs);
+  if (status.code) return status;
+  job.hk = cx.in(1).size(1), job.dk = cx.in(1).size(2);
+  job.hv = cx.in(3).size(1), job.dv = cx.in(3).size(2);
+  job.modulo = a.head_map == HeadMap::modulo;
+  job.g_per_channel = cx.in(4).rank == 3;
+  // A token alone has the bits that it has among others of a decode step.
+  job.chunked = !job.g_per_channel && device_of(cx).phase == lamella::Phase::bulk;
+  job.scale = static_cast<float>(a.scale.value_or(1 / std::sqrt(static_cast<double>(job.dk))));
+  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
+  job.q = floats(cx, 1), job.k = floats(cx, 2), job.v = floats(cx, 3);
+  job.g = floats(cx, 4), job.beta = floats(cx, 5);
+  return status_of(delta_rule(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+}  // namespace
+
+std::span<const planned::Row> state_space_rows() {
+  static constexpr planned::Row kRows[] = {
+      {.op = &op<CausalConv1d>,
+       .name = "causal_conv1d",
+       .accepts = conv_accepts,
+       .launch = launch_causal_conv},
+      {.op = &op<GatedDeltaNet>,
+       .name = "gated_delta_net",
+       .accepts = f32_accepts,
+       .launch = launch_delta_rule},
+      {.op = &op<Mamba2>, .name = "mamba2", .accepts = f32_accepts, .launch = launch_mamba2},
+      {.op = &op<SelectiveScan>,
+       .name = "selective_scan",
+       .accepts = f32_accepts,
+       .launch = launch_selective_scan},
+  };
+  return kRows;
+}
+
+}  // namespace lamella::cpu

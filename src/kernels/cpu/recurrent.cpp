@@ -1,0 +1,259 @@
+#include "lamella/kernels/cpu/recurrent.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "lamella/kernels/cpu/by_isa.h"
+#include "lamella/kernels/cpu/scratch.h"
+
+namespace lamella::cpu {
+namespace {
+
+constexpr int64_t kInputBytes = int64_t{16} << 20;   // of the input's part of the gates, at a time
+constexpr int64_t kWorthThreads = int64_t{1} << 17;  // products of a step
+
+int n_gates(Recurrent::Cell cell) {
+  constexpr int kGates[] = {4, 3, 3, 1, 1};
+  return kGates[static_cast<int>(cell)];
+}
+
+// Scratch of one direction.
+struct Memory {
+  float* gates;    // [steps of a chunk, batch, gates * hidden]: the input's part
+  float* bias;     // [gates * hidden]: what is added to it
+  float* parts;    // [batch, gates * hidden]: the state's part of a step
+  float* h[2];     // [batch, hidden], before and after a step
+  float *c, *aux;  // [batch, hidden]; aux: r * h
+  static int64_t floats(const Recurrent& j, int64_t chunk) {
+    const int64_t rows = n_gates(j.cell) * j.hidden;
+    return (chunk * j.batch + 1 + j.batch) * rows + 4 * j.batch * j.hidden;
+  }
+  Memory(const Recurrent& j, int64_t chunk, float* at) {
+    const int64_t rows = n_gates(j.cell) * j.hidden, state = j.batch * j.hidden;
+    gates = at;
+    bias = gates + chunk * j.batch * rows;
+    parts = bias + rows;
+    h[0] = parts + j.batch * rows;
+    h[1] = h[0] + state;
+    c = h[1] + state;
+    aux = c + state;
+  }
+};
+
+// One direction of a job.
+class DirectionRun {
+ public:
+  DirectionRun(const Recurrent& job, int direction, const Memory& memory,
+               const RecurrentKernels& kernels)
+      : j_(job),
+        d_(direction),
+        m_(memory),
+        kernels_(kernels),
+        gates_(n_gates(job.cell)),
+        rows_(gates_ * job.hidden),
+        r_(job.r + direction * rows_ * job.hidden) {
+    const int64_t state = j_.batch * j_.hidden;
+    start(j_.h0, m_.h[0], state);
+    if (j_.cell == Recurrent::Cell::lstm) start(j_.c0, m_.c, state);
+    set_bias();
+  }
+
+  bool is_reverse() const { return d_ == 1 || j_.reverse; }
+  MatmulJob input_job() const {
+    MatmulJob job;
+    job.w.planes[0] = reinterpret_cast<const uint8_t*>(j_.w + d_ * rows_ * j_.in);
+    job.n = rows_;
+    job.y = m_.gates;
+    job.y_stride = rows_;
+    job.bias = m_.bias;
+    return job;
+  }
+
+  // Units [u, end) of step t, whose part of the gates is entry `at` of the chunk.
+  void run_units(int64_t t, int64_t at, int64_t u, int64_t end) const {
+    if (j_.cell == Recurrent::Cell::gru_reset_before) {
+      add_parts(m_.aux, 2, 3, u, end);
+    } else {
+      add_parts(m_.h[now_], 0, gates_, u, end);
+    }
+    for (int64_t b = 0; b < j_.batch; ++b) {
+      const int64_t row = b * j_.hidden + u;
+      float* y = j_.y + ((t * j_.directions + d_) * j_.batch + b) * j_.hidden + u;
+      const size_t bytes = static_cast<size_t>(end - u) * sizeof(float);
+      float* next = m_.h[1 - now_] + row;
+      if (t >= length(b)) {
+        std::memcpy(next, m_.h[now_] + row, bytes);
+        std::memset(y, 0, bytes);
+        continue;
+      }
+      RecurrentCells cells = cells_of(at, b, u, end);
+      cells.next_h = next;
+      cells.next_c = m_.c + row;
+      kernels_.cells[static_cast<int>(j_.cell)](cells);
+      std::memcpy(y, next, bytes);
+    }
+  }
+  // gru_reset_before: r * h and z, before run_units.
+  void reset_units(int64_t at, int64_t u, int64_t end) const {
+    add_parts(m_.h[now_], 0, 2, u, end);
+    for (int64_t b = 0; b < j_.batch; ++b) {
+      RecurrentCells cells = cells_of(at, b, u, end);
+      cells.next_h = m_.aux + b * j_.hidden + u;
+      cells.next_c = m_.c + b * j_.hidden + u;
+      kernels_.reset(cells);
+    }
+  }
+  void end_step() { now_ = 1 - now_; }
+
+  // All of steps [first, first + n) of the chunk, by this thread.
+  void run_alone(int64_t first, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = is_reverse() ? n - 1 - i : i;
+      if (j_.cell == Recurrent::Cell::gru_reset_before) reset_units(at, 0, j_.hidden);
+      run_units(first + at, at, 0, j_.hidden);
+      end_step();
+    }
+  }
+  // The same by all threads, each with units of its own.
+  void run_shared(int64_t first, int64_t n, ThreadPool& pool) {
+    const int64_t parts = pool.size();
+    const int64_t grain = (j_.hidden + parts * 16 - 1) / (parts * 16) * 16;
+    const auto split = [&](auto run) {
+      pool.run(parts, [&](int64_t part, int) {
+        const int64_t u = std::min(part * grain, j_.hidden);
+        const int64_t end = std::min(u + grain, j_.hidden);
+        if (u < end) run(u, end);
+      });
+    };
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = is_reverse() ? n - 1 - i : i;
+      if (j_.cell == Recurrent::Cell::gru_reset_before)
+        split([&](int64_t u, int64_t end) { reset_units(at, u, end); });
+      split([&](int64_t u, int64_t end) { run_units(first + at, at, u, end); });
+      end_step();
+    }
+  }
+  void finish() const {
+    const int64_t state = j_.batch * j_.hidden;
+    std::copy_n(m_.h[now_], state, j_.h + d_ * state);
+    if (j_.cell == Recurrent::Cell::lstm) std::copy_n(m_.c, state, j_.c + d_ * state);
+  }
+
+ private:
+  void start(const float* from, float* to, int64_t state) const {
+    if (from)
+      std::copy_n(from + d_ * state, state, to);
+    else
+      std::fill_n(to, state, 0.0f);
+  }
+  // Of w and r, but for what gru adds to R_n h before the reset gate.
+  void set_bias() {
+    std::fill_n(m_.bias, rows_, 0.0f);
+    if (!j_.bias) return;
+    const float *of_w = j_.bias + d_ * 2 * rows_, *of_r = of_w + rows_;
+    for (int64_t i = 0; i < rows_; ++i) m_.bias[i] = of_w[i] + of_r[i];
+    if (j_.cell != Recurrent::Cell::gru) return;
+    const int64_t n = j_.gate_at[2] * j_.hidden;
+    std::copy_n(of_w + n, j_.hidden, m_.bias + n);
+    n_bias_ = of_r + n;
+  }
+  int64_t length(int64_t b) const {
+    if (!j_.lengths) return j_.steps;
+    return j_.lengths_are_i64 ? static_cast<const int64_t*>(j_.lengths)[b]
+                              : static_cast<const int32_t*>(j_.lengths)[b];
+  }
+  // The state's part of gates [first, last), from `state`.
+  void add_parts(const float* state, int first, int last, int64_t u, int64_t end) const {
+    for (int g = first; g < last; ++g) {
+      const int64_t row = j_.gate_at[g] * j_.hidden + u;
+      kernels_.dots({r_ + row * j_.hidden, end - u, j_.hidden, state, j_.batch, j_.hidden,
+                     m_.parts + row, rows_});
+    }
+  }
+  RecurrentCells cells_of(int64_t at, int64_t b, int64_t u, int64_t end) const {
+    RecurrentCells cells{};
+    for (int g = 0; g < gates_; ++g) {
+      const int64_t row = j_.gate_at[g] * j_.hidden + u;
+      cells.x[g] = m_.gates + (at * j_.batch + b) * rows_ + row;
+      cells.s[g] = m_.parts + b * rows_ + row;
+    }
+    cells.n_bias = n_bias_ ? n_bias_ + u : nullptr;
+    cells.h = m_.h[now_] + b * j_.hidden + u;
+    cells.c = m_.c + b * j_.hidden + u;
+    cells.n = end - u;
+    return cells;
+  }
+
+  const Recurrent& j_;
+  int d_;
+  Memory m_;
+  const RecurrentKernels& kernels_;
+  int gates_;
+  int64_t rows_;
+  const float* r_;
+  const float* n_bias_ = nullptr;
+  int now_ = 0;  // which h is before the step
+};
+
+// The input's part of the gates for steps [first, first + n).
+void multiply_input(const Recurrent& job, std::span<const MatmulJob> jobs, int64_t first, int64_t n,
+                    std::byte* workspace, ThreadPool& pool, Isa isa) {
+  MatmulCall call{
+      .isa = isa, .phase = job.phase, .m = n * job.batch, .k = job.in, .x = {}, .jobs = jobs};
+  call.x.planes[0] = reinterpret_cast<const uint8_t*>(job.x + first * job.batch * job.in);
+  call.x.row_stride = job.in;
+  matmul(call, workspace, pool);
+}
+
+int64_t input_workspace(const Recurrent& job, std::span<const MatmulJob> jobs, int64_t n,
+                        ThreadPool& pool, Isa isa) {
+  const MatmulCall call{
+      .isa = isa, .phase = job.phase, .m = n * job.batch, .k = job.in, .x = {}, .jobs = jobs};
+  return matmul_workspace(call, pool.size());
+}
+
+}  // namespace
+
+Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
+  const int64_t rows = n_gates(job.cell) * job.hidden;
+  if (job.batch == 0 || job.hidden == 0) return {};
+  const int64_t step_bytes = job.batch * rows * static_cast<int64_t>(sizeof(float));
+  const int64_t chunk =
+      std::clamp<int64_t>(kInputBytes / step_bytes, 1, std::max<int64_t>(job.steps, 1));
+  const int64_t floats = (Memory::floats(job, chunk) + 15) / 16 * 16;
+  const Scratch scratch(floats * job.directions * static_cast<int64_t>(sizeof(float)));
+  if (!scratch.ok()) return {.code = Status::Code::no_memory};
+  const RecurrentKernels& kernels =
+      by_isa(isa, scalar::kRecurrent, avx2::kRecurrent, avx512::kRecurrent);
+  std::vector<DirectionRun> runs;
+  std::vector<MatmulJob> jobs;
+  for (int d = 0; d < job.directions; ++d) {
+    runs.emplace_back(job, d, Memory(job, chunk, scratch.at<float>() + d * floats), kernels);
+    jobs.push_back(runs.back().input_job());
+  }
+  const Scratch workspace(input_workspace(job, jobs, chunk, pool, isa));
+  if (!workspace.ok()) return {.code = Status::Code::no_memory};
+  const bool shared = rows * job.hidden * job.batch >= kWorthThreads && pool.size() > 1;
+  if (chunk == job.steps && !shared) {
+    multiply_input(job, jobs, 0, chunk, workspace.at<std::byte>(), pool, isa);
+    pool.run(job.directions,
+             [&](int64_t d, int) { runs[static_cast<size_t>(d)].run_alone(0, chunk); });
+  } else {
+    for (size_t d = 0; d < runs.size(); ++d)
+      for (int64_t done = 0; done < job.steps; done += chunk) {
+        const int64_t n = std::min(chunk, job.steps - done);
+        const int64_t first = runs[d].is_reverse() ? job.steps - done - n : done;
+        multiply_input(job, {&jobs[d], 1}, first, n, workspace.at<std::byte>(), pool, isa);
+        if (shared)
+          runs[d].run_shared(first, n, pool);
+        else
+          runs[d].run_alone(first, n);
+      }
+  }
+  for (const DirectionRun& run : runs) run.finish();
+  return {};
+}
+
+}  // namespace lamella::cpu

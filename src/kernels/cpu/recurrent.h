@@ -1,0 +1,77 @@
+// Recurrent networks in f32: one product with the input's matrix for many steps, then the steps,
+// each a product with the recurrent matrix and the cell on top of it.
+#pragma once
+
+#include <cstdint>
+
+#include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/elem.h"
+#include "lamella/kernels/cpu/isa.h"
+#include "lamella/kernels/cpu/matmul.h"
+
+namespace lamella::cpu {
+
+struct Recurrent {
+  enum class Cell : uint8_t {
+    lstm,              // gates i, f, g, o
+    gru,               // gates r, z, n: n = tanh(x_n + r * (R_n h + bias of R_n))
+    gru_reset_before,  // n = tanh(x_n + R_n (r * h) + bias of R_n)
+    rnn_tanh,
+    rnn_relu,
+  };
+  Cell cell = Cell::lstm;
+  Phase phase = Phase::bulk;          // of the input's product
+  int64_t gate_at[4] = {0, 1, 2, 3};  // where each gate stands in w, r and bias
+  int64_t steps = 0, batch = 0, in = 0, hidden = 0;
+  int directions = 1;
+  bool reverse = false;           // the first direction; the second always is
+  const float* x = nullptr;       // [steps, batch, in]
+  const float* w = nullptr;       // [directions, gates * hidden, in]
+  const float* r = nullptr;       // [directions, gates * hidden, hidden]
+  const float* bias = nullptr;    // [directions, 2, gates * hidden]; may be null
+  const void* lengths = nullptr;  // [batch]; may be null
+  bool lengths_are_i64 = false;
+  const float *h0 = nullptr, *c0 = nullptr;  // [directions, batch, hidden]; null: 0
+  float* y = nullptr;                        // [steps, directions, batch, hidden]
+  float *h = nullptr, *c = nullptr;          // [directions, batch, hidden]
+};
+Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa);
+
+// --- the inner loops of one instruction set
+
+// y[b * y_stride + i] = sum over k of r[i * n_k + k] * h[b * h_stride + k].
+struct RecurrentDots {
+  const float* r;
+  int64_t rows, n_k;
+  const float* h;
+  int64_t batch, h_stride;
+  float* y;
+  int64_t y_stride;
+};
+
+// One row's cells of `n` units. x: the input's part of each gate; s: the state's.
+struct RecurrentCells {
+  const float *x[4], *s[4];
+  const float* n_bias;  // gru: of R_n; may be null
+  const float *h, *c;   // before; gru_reset_before: c is z
+  float *next_h, *next_c;
+  int64_t n;
+};
+
+struct RecurrentKernels {
+  void (*dots)(const RecurrentDots&) = nullptr;
+  void (*cells[5])(const RecurrentCells&) = {};  // by Cell
+  // gru_reset_before: next_h = r * h, next_c = z.
+  void (*reset)(const RecurrentCells&) = nullptr;
+};
+namespace scalar {
+extern const RecurrentKernels kRecurrent;
+}
+namespace avx2 {
+extern const RecurrentKernels kRecurrent;
+}
+namespace avx512 {
+extern const RecurrentKernels kRecurrent;
+}
+
+}  // namespace lamella::cpu

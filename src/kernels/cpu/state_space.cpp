@@ -1,0 +1,64 @@
+#include "lamella/kernels/cpu/state_space.h"
+
+#include <algorithm>
+
+#include "lamella/kernels/cpu/by_isa.h"
+#include "lamella/kernels/cpu/scratch.h"
+
+namespace lamella::cpu {
+namespace {
+
+const StateSpaceKernels& kernels(Isa isa) {
+  return by_isa(isa, scalar::kStateSpace, avx2::kStateSpace, avx512::kStateSpace);
+}
+
+}  // namespace
+
+Status check_starts(const Sequences& s) {
+  for (int64_t i = 0; i <= s.n; ++i) {
+    const int64_t low = i == 0 ? 0 : s.q_start[i - 1], high = i == 0 ? 0 : s.tokens;
+    if (s.q_start[i] < low || s.q_start[i] > high || (i == s.n && s.q_start[i] != s.tokens))
+      return {.code = Status::Code::index_out_of_range, .index = i};
+  }
+  return {};
+}
+
+Status check_slots(const Sequences& s) {
+  const Scratch taken(std::max<int64_t>(s.slots, 1));
+  if (!taken.ok()) return {.code = Status::Code::no_memory};
+  auto* seen = taken.at<uint8_t>();
+  std::fill_n(seen, s.slots, uint8_t{0});
+  for (int64_t i = 0; i < s.n; ++i) {
+    const bool bad = s.slot[i] < 0 || s.slot[i] >= s.slots;
+    if (bad || (s.q_start[i] < s.q_start[i + 1] && seen[s.slot[i]]++ > 0))
+      return {.code = Status::Code::index_out_of_range, .index = i};
+  }
+  return {};
+}
+
+void causal_conv(const CausalConv& job, ThreadPool& pool, Isa isa) {
+  pool.run_ranges(job.channels, 64, [&](int64_t begin, int64_t end, int) {
+    kernels(isa).causal_conv(job, begin, end);
+  });
+}
+
+void state_space(const StateSpace& job, ThreadPool& pool, Isa isa) {
+  const int64_t grain = std::max<int64_t>(1, 64 / std::max<int64_t>(job.p, 1));
+  for (int64_t seq = 0; seq < job.seqs.n; ++seq)
+    pool.run_ranges(job.heads, grain, [&](int64_t begin, int64_t end, int) {
+      kernels(isa).state_space(job, seq, begin, end);
+    });
+}
+
+Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa) {
+  const int64_t floats = (job.scratch_floats() + 15) / 16 * 16;
+  const Scratch scratch(floats * pool.size() * static_cast<int64_t>(sizeof(float)));
+  if (!scratch.ok()) return {.code = Status::Code::no_memory};
+  pool.run(job.seqs.n * job.hv, [&](int64_t task, int worker) {
+    kernels(isa).delta_rule(job, task / job.hv, task % job.hv,
+                            scratch.at<float>() + worker * floats);
+  });
+  return {};
+}
+
+}  // namespace lamella::cpu

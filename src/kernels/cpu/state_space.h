@@ -1,0 +1,91 @@
+// Recurrences over tokens of sequences of different lengths, each with a state of its own, in f32:
+// short causal convolutions, selective scans and the gated delta rule. Sequence s owns the tokens
+// [q_start[s], q_start[s + 1]) and state slot[s], which is updated in place.
+#pragma once
+
+#include <cstdint>
+
+#include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/elem.h"
+#include "lamella/kernels/cpu/isa.h"
+
+namespace lamella::cpu {
+
+struct Sequences {
+  const int32_t* q_start = nullptr;  // [n + 1]
+  const int32_t* slot = nullptr;     // [n]
+  int64_t n = 0, slots = 0, tokens = 0;
+};
+// Do the starts rise from 0 to the number of tokens? The place of the first that does not.
+Status check_starts(const Sequences& s);
+// Is every slot there, and taken by one sequence with tokens only?
+Status check_slots(const Sequences& s);
+
+// y[t, c] = bias[c] + sum over k of w[c, k] * (tokens before)[t - taps + 1 + k, c].
+struct CausalConv {
+  static constexpr int64_t kMaxTaps = 16;
+  Sequences seqs;
+  int64_t channels = 0, taps = 0;
+  float* state = nullptr;       // [slots, channels, taps - 1]
+  const float* x = nullptr;     // [tokens, channels]
+  const float* w = nullptr;     // [channels, taps]
+  const float* bias = nullptr;  // [channels], may be null
+  float* y = nullptr;
+};
+void causal_conv(const CausalConv& job, ThreadPool& pool, Isa isa);
+
+// h[p, n] = exp(dt a) h[p, n] + dt x[p] b[n]; y[p] = sum over n of c[n] h[p, n] + d x[p], per head.
+struct StateSpace {
+  Sequences seqs;
+  int64_t heads = 0, groups = 1, p = 1, n = 0;
+  bool a_per_element = false;                             // a [heads, n], else [heads]
+  float* state = nullptr;                                 // [slots, heads, p, n]
+  const float *x = nullptr, *dt = nullptr, *a = nullptr;  // [tokens, heads, p], [tokens, heads]
+  const float *b = nullptr, *c = nullptr;                 // [tokens, groups, n]
+  const float* d = nullptr;                               // [heads], may be null
+  float* y = nullptr;                                     // [tokens, heads, p]
+};
+void state_space(const StateSpace& job, ThreadPool& pool, Isa isa);
+
+// S = exp(g) S; d = (v - S^T k) beta; S = S + k d^T; y = scale S^T q, per value head.
+struct DeltaRule {
+  static constexpr int64_t kChunk = 64;
+  Sequences seqs;
+  int64_t hk = 0, hv = 0, dk = 0, dv = 0;
+  bool modulo = false;         // key head of value head h: h mod hk, else h / (hv / hk)
+  bool g_per_channel = false;  // g [tokens, hv, dk], else [tokens, hv]
+  bool chunked = false;        // 64 tokens at a time as matrix products; not with g_per_channel
+  float scale = 1;
+  float* state = nullptr;  // [slots, hv, dk, dv]
+  const float *q = nullptr, *k = nullptr, *v = nullptr, *g = nullptr, *beta = nullptr;
+  float* y = nullptr;  // [tokens, hv, dv]
+
+  int64_t key_head(int64_t h) const { return modulo ? h % hk : h / (hv / hk); }
+  // Floats that a thread needs besides.
+  int64_t scratch_floats() const {
+    return chunked ? kChunk * (3 * kChunk + 2 * dk + 2 * dv + 2) + 64 : dk + 64;
+  }
+};
+Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa);
+
+// --- the loops of one instruction set
+
+struct StateSpaceKernels {
+  // Channels [begin, end) of all sequences.
+  void (*causal_conv)(const CausalConv&, int64_t begin, int64_t end) = nullptr;
+  // Heads [begin, end) of one sequence.
+  void (*state_space)(const StateSpace&, int64_t seq, int64_t begin, int64_t end) = nullptr;
+  // A value head of one sequence.
+  void (*delta_rule)(const DeltaRule&, int64_t seq, int64_t head, float* scratch) = nullptr;
+};
+namespace scalar {
+extern const StateSpaceKernels kStateSpace;
+}
+namespace avx2 {
+extern const StateSpaceKernels kStateSpace;
+}
+namespace avx512 {
+extern const StateSpaceKernels kStateSpace;
+}
+
+}  // namespace lamella::cpu

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Literal samples of causal_conv1d, gated_delta_net, selective_scan and mamba2 in src/ops/recurrent, by NumPy in f64, token
+by token and head by head as the papers write them.
+
+Run from the root with NumPy 2.4.6; it rewrites what lies between "golden:begin" and "golden:end" in each op's file.
+"""
+import numpy as np
+
+from sample_writer import case, write_all
+
+rng = np.random.default_rng(23)
+
+
+def grid(*shape, low=-1, high=1):
+    """Multiples of 1/8: exact in every float type."""
+    return rng.integers(int(low * 8), int(high * 8) + 1, shape) / 8
+
+
+STARTS, SLOTS = np.array([0, 2, 2, 5], np.int32), np.array([2, 1, 0], np.int32)
+
+
+def sequences():
+    for s, slot in enumerate(SLOTS):
+        yield slot, range(STARTS[s], STARTS[s + 1])
+
+
+def causal_conv1d():
+    for bias in (None, grid(2)):
+        state, x, w = grid(3, 2, 2), grid(5, 2), grid(2, 3)
+        following, y = state.copy(), np.zeros((5, 2))
+        for slot, tokens in sequences():
+            for c in range(2):
+                seen = list(state[slot, c])
+                for t in tokens:
+                    seen.append(x[t, c])
+                    y[t, c] = np.dot(seen[-3:], w[c]) + (0 if bias is None else bias[c])
+                following[slot, c] = seen[-2:]
+        case("causal_conv1d", [state, x, w, STARTS, SLOTS] + ([] if bias is None else [bias]), "NoAttrs{}", [following, y])
+
+
+def gated_delta_net():
+    for head_map, per_channel in (("modulo", False), ("blocks", True)):
+        hk, hv, dk, dv = 2, 4, 2, 2
+        state, q, k, v = grid(3, hv, dk, dv), grid(5, hk, dk), grid(5, hk, dk), grid(5, hv, dv)
+        g, beta = grid(5, hv, *([dk] if per_channel else []), high=0), grid(5, hv, low=0)
+        following, y = state.copy(), np.zeros((5, hv, dv))
+        for slot, tokens in sequences():
+            for h in range(hv):
+                kh = h // (hv // hk) if head_map == "blocks" else h % hk
+                S = state[slot, h].copy()
+                for t in tokens:
+                    S = np.diag(np.exp(g[t, h])) @ S if per_channel else np.exp(g[t, h]) * S
+                    d = (v[t, h] - S.T @ k[t, kh]) * beta[t, h]
+                    S = S + np.outer(k[t, kh], d)
+                    y[t, h] = S.T @ q[t, kh] * (0.25 if per_channel else 1 / np.sqrt(dk))
+                following[slot, h] = S
+        attrs = f"Attrs{{.head_map = HeadMap::{head_map}}}" if not per_channel else "Attrs{.scale = 0.25}"
+        case("gated_delta_net", [state, q, k, v, g, beta, STARTS, SLOTS], attrs, [following, y])
+
+
+def state_spaces():
+    for with_d in (True, False):
+        channels, n = 2, 3
+        state, x, dt, a = grid(3, channels, n), grid(5, channels), grid(5, channels, low=0), grid(channels, n, low=-2, high=0)
+        b, c, d = grid(5, n), grid(5, n), grid(channels)
+        following, y = state.copy(), np.zeros((5, channels))
+        for slot, tokens in sequences():
+            for ch in range(channels):
+                h = state[slot, ch].copy()
+                for t in tokens:
+                    h = np.exp(dt[t, ch] * a[ch]) * h + dt[t, ch] * x[t, ch] * b[t]
+                    y[t, ch] = c[t] @ h + (d[ch] * x[t, ch] if with_d else 0)
+                following[slot, ch] = h
+        case("selective_scan", [state, x, dt, a, b, c, STARTS, SLOTS] + ([d] if with_d else []), "NoAttrs{}", [following, y])
+    for with_d in (True, False):
+        heads, groups, p, n = 2, 2 if with_d else 1, 2, 2
+        state, x, dt, a = grid(3, heads, p, n), grid(5, heads, p), grid(5, heads, low=0), grid(heads, low=-2, high=0)
+        b, c, d = grid(5, groups, n), grid(5, groups, n), grid(heads)
+        following, y = state.copy(), np.zeros((5, heads, p))
+        for slot, tokens in sequences():
+            for head in range(heads):
+                group = head // (heads // groups)
+                h = state[slot, head].copy()
+                for t in tokens:
+                    h = np.exp(dt[t, head] * a[head]) * h + dt[t, head] * np.outer(x[t, head], b[t, group])
+                    y[t, head] = h @ c[t, group] + (d[head] * x[t, head] if with_d else 0)
+                following[slot, head] = h
+        case("mamba2", [state, x, dt, a, b, c, STARTS, SLOTS] + ([d] if with_d else []), "NoAttrs{}", [following, y])
+
+
+causal_conv1d()
+gated_delta_net()
+state_spaces()
+write_all(f"NumPy {np.__version__}, tools/golden/ragged_samples.py")
