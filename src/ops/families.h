@@ -20,5 +20,6 @@ std::span<const Op* const> spatial_ops();
 std::span<const Op* const> nn_ops();
 std::span<const Op* const> attention_ops();
 std::span<const Op* const> recurrent_ops();
+std::span<const Op* const> signal_ops();
 
 }  // namespace lamella

@@ -21,6 +21,7 @@ std::span<const OpFamily> op_families() {
       {"nn", nn_ops()},
       {"attention", attention_ops()},
       {"recurrent", recurrent_ops()},
+      {"signal", signal_ops()},
   };
   return families;
 }

@@ -23,5 +23,6 @@ std::span<const planned::Row> random_rows();
 std::span<const planned::Row> spatial_rows();
 std::span<const planned::Row> recurrent_rows();
 std::span<const planned::Row> state_space_rows();
+std::span<const planned::Row> signal_rows();
 
 }  // namespace lamella::cpu
