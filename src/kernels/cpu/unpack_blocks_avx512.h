@@ -188,6 +188,18 @@ struct MXFP4 : By16 {
   }
 };
 
+// Runs of n bytes, 36 apart, from `first` on; before `split` in the load at `low`, else in that at
+// `high`. (In front of its user: clang evaluates no member of a class that is not complete.)
+constexpr ByteTable runs_of_nvfp4(int n, int first, int low, int split, int high) {
+  ByteTable table{};
+  for (int i = 0; i < 64; ++i) {
+    const int at = first + i / n * 36 + i % n;
+    const int index = at < split ? at - low : 64 + at - high;
+    table.index[i] = static_cast<uint8_t>(index % 128);
+  }
+  return table;
+}
+
 struct NVFP4 : Usual {
   static constexpr std::string_view kName = "nvfp4";
   static constexpr int kBlock = 64, kBlockBytes = 36, kOffset = 12, kChain = 2;
@@ -213,9 +225,9 @@ struct NVFP4 : Usual {
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
     // Four blocks in loads at 0, 64 and 80: nibbles of two blocks each, and all scales.
-    static constexpr ByteTable kFirst = bytes_of(32, 4, 0, 128, 0);
-    static constexpr ByteTable kSecond = bytes_of(32, 76, 64, 128, 80);
-    static constexpr ByteTable kScales = bytes_of(4, 0, 0, 128, 0);
+    static constexpr ByteTable kFirst = runs_of_nvfp4(32, 4, 0, 128, 0);
+    static constexpr ByteTable kSecond = runs_of_nvfp4(32, 76, 64, 128, 80);
+    static constexpr ByteTable kScales = runs_of_nvfp4(4, 0, 0, 128, 0);
     const __m512i a = bytes.load(0), b = bytes.load(64), c = bytes.load(80);
     const __m512i first = permute(kFirst, a, b), second = permute(kSecond, b, c);
     const __m512i table = table16(quant::kFp4Values, kOffset);
@@ -230,19 +242,6 @@ struct NVFP4 : Usual {
     const __m256i bits =
         _mm256_maskz_cvtepu8_epi16(number, _mm_and_si128(packed, _mm_set1_epi8(0x7f)));
     scales = _mm512_mul_ps(_mm512_cvtph_ps(_mm256_slli_epi16(bits, 7)), _mm512_set1_ps(128.0f));
-  }
-
- private:
-  // Runs of n bytes, 36 apart, from `first` on; before `split` in the load at `low`, else in that
-  // at `high`.
-  static constexpr ByteTable bytes_of(int n, int first, int low, int split, int high) {
-    ByteTable table{};
-    for (int i = 0; i < 64; ++i) {
-      const int at = first + i / n * 36 + i % n;
-      const int index = at < split ? at - low : 64 + at - high;
-      table.index[i] = static_cast<uint8_t>(index % 128);
-    }
-    return table;
   }
 };
 
