@@ -11,6 +11,11 @@ struct Avx512Bf16 {
     Scope() {}
   };
 
+  // By hand: from the intrinsic g++ 12 copies the sums round each product.
+  static void dot(__m512& sum, __m512i w, __m512i x) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+  }
+
   template <int kVectors>
   [[gnu::noinline]] static void multiply_tile(const uint16_t* w, int n_pairs, const uint16_t* x,
                                               int64_t width, float* c, int64_t ldc) {
@@ -24,10 +29,7 @@ struct Avx512Bf16 {
       each<kVectors>([&](auto v) LAMELLA_INLINE { xs[v] = Avx512::load_once(x + v * 32); });
       each<kRows>([&](auto r) LAMELLA_INLINE {
         const __m512i pair = Avx512::broadcast4(w + r * kSpan);
-        each<kVectors>([&](auto v) LAMELLA_INLINE {
-          // By hand: from the intrinsic g++ 12 copies the sums round each product.
-          asm("vdpbf16ps %2, %1, %0" : "+v"(sum[r][v]) : "v"(pair), "v"(xs[v]));
-        });
+        each<kVectors>([&](auto v) LAMELLA_INLINE { dot(sum[r][v], pair, xs[v]); });
       });
     }
     each<kRows>([&](auto r) LAMELLA_INLINE {
