@@ -25,7 +25,7 @@ Value for_value_heads(Value x, Dim hv, HeadMap map) {
 
 }  // namespace
 
-void GatedDeltaNet::type(TypeCx& cx, const Attrs&) {
+void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
   for (size_t i : {kQ, kK, kV}) cx.require_rank(i, 3), cx.require_float(i);
   const Dim tokens = cx.shape(kQ)[0], hk = cx.shape(kQ)[1], dk = cx.shape(kQ)[2],
             hv = cx.shape(kV)[1], dv = cx.shape(kV)[2];
@@ -38,6 +38,8 @@ void GatedDeltaNet::type(TypeCx& cx, const Attrs&) {
   cx.require_at_least(hk, 1, "key heads");
   cx.require_equal(dim_mod(hv, hk), 0, "value heads modulo key heads, and zero");
   check_ragged(cx, kStart);
+  CHECK_USER(a.scale || dk.is_const(), "gated_delta_net: no scale; got q of ", cx.in(kQ),
+             "; want the attribute scale, or a known last size of q to make it of");
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kV).dtype, cx.shape(kV));
 }
@@ -47,7 +49,6 @@ Values GatedDeltaNet::expand(const Args& args, const Attrs& a) {
   const bool per_channel = args[kG].shape().rank() == 3;
   const double scale =
       a.scale.value_or(dk.is_const() ? 1 / std::sqrt(static_cast<double>(dk.value())) : 0);
-  CHECK_USER(a.scale || dk.is_const(), "gated_delta_net: scale is wanted where dk is not known");
   const auto step = [&](Value state, const Values& x, const Values&) {
     const Value q = for_value_heads(x[0], hv, a.head_map),
                 k = for_value_heads(x[1], hv, a.head_map);
