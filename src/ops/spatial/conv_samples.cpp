@@ -32,8 +32,8 @@ std::vector<int64_t> conv_output(const ConvShapes& s) {
     return Type(kF32, shape);
   };
   std::vector<int64_t> sizes;
-  for (Dim d : conv(g.input("x", typed(s.x)), g.input("w", typed(s.w)), s.a).shape())
-    sizes.push_back(d.value());
+  const Shape y = conv(g.input("x", typed(s.x)), g.input("w", typed(s.w)), s.a).shape();
+  for (Dim d : y) sizes.push_back(d.value());
   return sizes;
 }
 

@@ -25,7 +25,7 @@ void MaxPool::eval(EvalCx& cx, const Attrs& a) {
 }
 
 void MaxPool::vjp(VjpCx& cx, const Attrs&) {
-  const Shape &x = cx.in(0).shape(), &y = cx.out(0).shape();
+  const Shape x = cx.in(0).shape(), y = cx.out(0).shape();
   Dim n_x = 1, n_y = 1;
   for (size_t i = 2; i < x.rank(); ++i) n_x = n_x * x.dims[i], n_y = n_y * y.dims[i];
   const Value zeros = full(cx.graph(), {x[0], x[1], n_x}, cx.grad().dtype(), 0);
