@@ -62,7 +62,7 @@ void add_model_argument(Command& c, Options& o) {
 }
 
 void add_compute_flags(Command& c, Options& o) {
-  c.choice("--backend", "B", o.backend, backend_names(), "what computes: cpu or reference");
+  c.choice("--backend", "B", o.backend, backend_names(), "what computes");
   c.integer("--threads", "N", o.threads, {0, 1024}, "threads; 0 is one a core");
   c.flag("--exact", o.exact, "activations and KV cache stay f32; judged more strictly");
 }

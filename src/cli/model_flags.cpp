@@ -9,7 +9,7 @@ void add_model_flags(Command& c, ModelFlags& f, bool required) {
             "positions to reserve; 0 is what the model was trained for, at most 8192");
   c.choice("--kv", "TYPE", f.kv, {"f16", "bf16", "f32"},
            "type of the KV cache: f16, bf16 or f32; f16 unless --exact, which takes f32");
-  c.choice("--backend", "B", f.backend, backend_names(), "what computes: cpu or reference");
+  c.choice("--backend", "B", f.backend, backend_names(), "what computes");
   c.flag("--exact", f.exact, "activations and KV cache stay f32");
 }
 
