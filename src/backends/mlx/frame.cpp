@@ -31,7 +31,9 @@ std::vector<ValueId> given_values(const Graph& g) {
 }  // namespace
 
 MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), stream_(plan_->device->streams->take()) {
+    : plan_(std::move(plan)),
+      stream_(plan_->device->streams->take()),
+      is_direct_(!plan_->has_core && plan_->device->mode != MlxMode::compiled) {
   shapes_.resize(plan_->n_values);
   arrays_.resize(plan_->n_values);
   constants_.resize(plan_->n_values);
@@ -165,7 +167,7 @@ void MlxFrame::give(const RunArgs& args) {
 }
 
 void MlxFrame::evaluate_now(Arrays arrays) {
-  if (!arrays.empty()) mx::eval(std::move(arrays));
+  if (!arrays.empty() && !is_direct_) mx::eval(std::move(arrays));
   run_->finish();
 }
 

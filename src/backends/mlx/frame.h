@@ -50,7 +50,7 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   Arrays lower_sizes(const Step& step);
   Arrays lower_core(const Step& step);
   Arrays lower_bytes(const Step& step);
-  template <class Primitive>
+  template <Evaluate kEvaluate>
   Arrays lower_primitive(uint32_t s);
   void run_host(uint32_t s);
   void run_reference(uint32_t s);
@@ -67,6 +67,9 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   std::shared_ptr<const Plan> plan_;
   mx::Stream stream_;
   std::shared_ptr<RunState> run_ = std::make_shared<RunState>();
+  // No step is made of MLX's own ops: each is computed as it is come to, and nothing is left to MLX
+  // to order.
+  const bool is_direct_;
   std::vector<StepSpan>* spans_ = nullptr;
   const CancelFlag* cancel_ = nullptr;
   DimBinding binding_, outer_;

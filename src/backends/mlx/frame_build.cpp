@@ -41,23 +41,36 @@ void MlxFrame::build_steps(uint32_t first, uint32_t end) {
   }
 }
 
-template <class Primitive>
+template <Evaluate kEvaluate>
 Arrays MlxFrame::lower_primitive(uint32_t s) {
   const Step& step = plan_->steps[s];
   const std::shared_ptr<const BoundStep> bound = bound_step(s);
+  Arrays inputs = inputs_of(step), outputs;
+  const size_t n_outputs = bound->shapes.size() - bound->n_inputs;
+  const auto type_of = [&](size_t o) { return bound->dtypes[bound->n_inputs + o]; };
+  const auto shape_of = [&](size_t o) {
+    return carried_shape(type_of(o), bound->shapes[bound->n_inputs + o]);
+  };
+  if (is_direct_) {
+    for (size_t o = 0; o < n_outputs; ++o)
+      outputs.emplace_back(shape_of(o), carried_dtype(type_of(o)), nullptr, Arrays{});
+    for (uint32_t v : step.dead) arrays_[v].reset();  // what dies here may be written over
+    kEvaluate(bound, run_, stream_, inputs, outputs);
+    for (mx::array& y : outputs) y.set_status(mx::array::Status::available);
+    return outputs;
+  }
+  auto primitive = std::make_shared<StepPrimitive<kEvaluate>>(stream_, bound, run_);
+  if (n_outputs == 1) {
+    outputs.emplace_back(shape_of(0), carried_dtype(type_of(0)), primitive, std::move(inputs));
+    return outputs;
+  }
   std::vector<mx::Shape> shapes;
   std::vector<mx::Dtype> dtypes;
-  for (size_t i = bound->n_inputs; i < bound->shapes.size(); ++i) {
-    shapes.push_back(carried_shape(bound->dtypes[i], bound->shapes[i]));
-    dtypes.push_back(carried_dtype(bound->dtypes[i]));
+  for (size_t o = 0; o < n_outputs; ++o) {
+    shapes.push_back(shape_of(o));
+    dtypes.push_back(carried_dtype(type_of(o)));
   }
-  auto primitive = std::make_shared<Primitive>(stream_, bound, run_);
-  Arrays outputs;
-  if (shapes.size() == 1)
-    outputs.emplace_back(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs_of(step));
-  else
-    outputs = mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs_of(step));
-  return outputs;
+  return mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs);
 }
 
 void MlxFrame::build_step(uint32_t s) {
@@ -77,9 +90,11 @@ void MlxFrame::build_step(uint32_t s) {
     case Way::bytes:
       return set_outputs(step, lower_bytes(step));
     case Way::view:
-      return set_outputs(step, lower_primitive<ViewPrimitive>(s));
+      return set_outputs(step, lower_primitive<evaluate_view>(s));
     case Way::primitive:
-      return set_outputs(step, lower_primitive<RowPrimitive>(s));
+      return set_outputs(step, lower_primitive<evaluate_row>(s));
+    case Way::joined:
+      return;
     case Way::host:
       return run_host(s);
     case Way::control:
@@ -99,7 +114,11 @@ Arrays MlxFrame::inputs_of(const Step& step) const {
 }
 
 void MlxFrame::set_outputs(const Step& step, const Arrays& outputs) {
-  for (uint32_t o = 0; o < outputs.size(); ++o) arrays_[plan_->value({step.node, o})] = outputs[o];
+  const uint32_t n = static_cast<uint32_t>(plan_->graph.nodes()[step.node].outputs.size());
+  for (uint32_t o = 0; o < n; ++o) arrays_[plan_->value({step.node, o})] = outputs[o];
+  if (step.packed == kNone) return;
+  const Step& pack = (&step)[1];
+  arrays_[plan_->value({pack.node, 0})] = outputs[n];
 }
 
 Arrays MlxFrame::lower_sizes(const Step& step) {
@@ -159,6 +178,7 @@ Arrays MlxFrame::lower_bytes(const Step& step) {
     const int64_t n = static_cast<int64_t>(tensor_bytes(dtype, shapes_[v]));
     out.push_back(mx::slice(*arrays_[x], mlx_shape(std::vector<int64_t>{at}),
                             mlx_shape(std::vector<int64_t>{at + n}), stream_));
+    if (is_direct_) mx::eval(out.back());
   }
   return out;
 }
@@ -184,6 +204,11 @@ std::shared_ptr<const BoundStep> MlxFrame::bound_step(uint32_t s) {
   };
   for (size_t i = 0; i < n_read; ++i) add(node.inputs[i]);
   for (uint32_t o = 0; o < node.outputs.size(); ++o) add({step.node, o});
+  if (step.packed != kNone) {
+    bound->pack = bound_step(s + 1);
+    bound->dtypes.push_back(bound->pack->dtypes.back());
+    bound->shapes.push_back(bound->pack->shapes.back());
+  }
   if (is_dynamic) return bound;
   cached = bound;
   return cached;

@@ -45,7 +45,8 @@ class MlxExecutable final : public Executable {
         r.why += str(r.why.empty() ? "" : "; ", "no g++ here: MLX runs it uncompiled");
       r.type = node.outputs[0];
       const Cost cost = cost_of(plan_->graph, step.node, binding);
-      const bool computes = step.way == Way::primitive || step.way == Way::core;
+      const bool computes =
+          step.way == Way::primitive || step.way == Way::joined || step.way == Way::core;
       r.flops = computes ? cost.flops : 0;
       r.bytes = cost.bytes;
       if (!step.copied.empty())

@@ -8,6 +8,7 @@
 #include "lamella/backends/planned/plan.h"
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
+#include "lamella/ops/quant/pack.h"
 
 namespace lamella::on_mlx {
 namespace {
@@ -52,6 +53,8 @@ class Builder {
     find_bound_symbols();
     find_needed();
     for (uint32_t i = 0; i < n_nodes(); ++i) add_node(i);
+    alias_views();
+    join_packs();
     find_dead();
     find_regions();
   }
@@ -202,6 +205,58 @@ class Builder {
     return graph;
   }
 
+  // A pack runs in the primitive that makes what it packs, and so stands right behind it.
+  void join_packs() {
+    std::vector<uint32_t> step_of(n_nodes(), kNone), pack_of(plan_.steps.size(), kNone);
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s) step_of[plan_.steps[s].node] = s;
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
+      Step& step = plan_.steps[s];
+      const Node& n = g_.nodes()[step.node];
+      if (!n.is(op<Pack>) || step.way != Way::primitive) continue;
+      ValueId from = n.inputs[0];
+      uint32_t maker = step_of[from.node];
+      while (maker != kNone && plan_.steps[maker].way == Way::bytes) {
+        from = g_.nodes()[from.node].inputs[0];
+        maker = step_of[from.node];
+      }
+      if (maker == kNone || pack_of[maker] != kNone) continue;
+      if (plan_.steps[maker].way != Way::primitive || plan_.steps[maker].updates != kNone) continue;
+      pack_of[maker] = s;
+      step.way = Way::joined;
+      plan_.steps[maker].packed = from.out;
+    }
+    std::vector<Step> ordered;
+    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
+      if (plan_.steps[s].way == Way::joined) continue;
+      ordered.push_back(std::move(plan_.steps[s]));
+      if (pack_of[s] != kNone) ordered.push_back(std::move(plan_.steps[pack_of[s]]));
+    }
+    plan_.steps = std::move(ordered);
+  }
+
+  // A reshape of what lies densely needs no array of its own where nothing but rows reads it: these
+  // are told the sizes.
+  void alias_views() {
+    std::vector<bool> is_dense(plan_.n_values, true), is_seen(plan_.n_values, false);
+    for (const Step& step : plan_.steps)
+      if (step.way == Way::core)
+        for (ValueId id : g_.nodes()[step.node].inputs)
+          if (!id.absent()) is_seen[plan_.value(id)] = true;
+    for (Step& step : plan_.steps) {
+      const Node& n = g_.nodes()[step.node];
+      const uint32_t first = plan_.value({step.node, 0});
+      if (step.way != Way::view) {
+        for (uint32_t o = 0; o < n.outputs.size(); ++o) is_dense[first + o] = step.way != Way::core;
+        continue;
+      }
+      const planned::ViewRule* rule = planned::view_rule(g_, n);
+      const bool from_dense = is_dense[plan_.value(n.inputs[0])];
+      if (!rule->apply && from_dense && !is_seen[first]) step.way = Way::bytes;
+      for (uint32_t o = 0; o < n.outputs.size(); ++o)
+        is_dense[first + o] = from_dense && rule->keeps_dense(g_, n, o);
+    }
+  }
+
   // Values are let go behind the last step that reads them, so that MLX may write where they lay.
   void find_dead() {
     std::vector<uint32_t> last(plan_.n_values, kNone);
@@ -209,7 +264,7 @@ class Builder {
       const Node& n = g_.nodes()[plan_.steps[s].node];
       for (uint32_t o = 0; o < n.outputs.size(); ++o)
         last[plan_.value({plan_.steps[s].node, o})] = s;
-      if (plan_.steps[s].way == Way::sizes) continue;
+      if (!reads(plan_.steps[s].way)) continue;
       for (size_t k = 0; k < n_read(n); ++k)
         if (!n.inputs[k].absent()) last[plan_.value(n.inputs[k])] = s;
     }
@@ -225,8 +280,10 @@ class Builder {
     constexpr uint32_t kMostSteps = 128;
     for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
       const bool is_cut = needs_values(plan_.steps[s].way);
-      const bool goes_on = !plan_.regions.empty() && !plan_.regions.back().is_cut && !is_cut &&
-                           s - plan_.regions.back().first < kMostSteps;
+      const bool is_long = !plan_.regions.empty() && plan_.steps[s].way != Way::joined &&
+                           s - plan_.regions.back().first >= kMostSteps;
+      const bool goes_on =
+          !plan_.regions.empty() && !plan_.regions.back().is_cut && !is_cut && !is_long;
       if (!goes_on) plan_.regions.push_back({s, s, is_cut, {}, {}});
       plan_.regions.back().end = s + 1;
     }
@@ -235,6 +292,8 @@ class Builder {
       for (uint32_t v : plan_.steps[s].dead) last[v] = s + 1;
     for (Region& r : plan_.regions) list_values(r, last);
   }
+
+  static bool reads(Way way) { return way != Way::sizes && way != Way::joined; }
 
   static bool needs_values(Way way) {
     return way == Way::host || way == Way::control || way == Way::reference;
@@ -245,7 +304,7 @@ class Builder {
     for (uint32_t s = r.first; s < r.end; ++s) {
       const Step& step = plan_.steps[s];
       const Node& n = g_.nodes()[step.node];
-      for (size_t k = 0; step.way != Way::sizes && k < n_read(n); ++k)
+      for (size_t k = 0; reads(step.way) && k < n_read(n); ++k)
         if (!n.inputs[k].absent() && !made.count(plan_.value(n.inputs[k])))
           read.insert(plan_.value(n.inputs[k]));
       for (uint32_t o = 0; o < n.outputs.size(); ++o) {
@@ -312,6 +371,8 @@ std::string name_of(const Step& step) {
       return "view";
     case Way::primitive:
       return primitive_name(*step.row);
+    case Way::joined:
+      return "joined " + std::string(step.row->name);
     case Way::host:
       return "host " + std::string(step.row->name);
     case Way::control:

@@ -32,18 +32,19 @@ struct Device {
   std::shared_ptr<Reencoded> reencoded;
 };
 
+inline constexpr uint32_t kNone = ~0u;
+
 enum class Way : uint8_t {
   sizes,      // numbers known once symbols are bound
   core,       // mlx::core calls
   view,       // where elements lie, said anew
-  bytes,      // a view of an encoded tensor: the same bytes, or some of them
+  bytes,      // the same bytes under other sizes, or some of an encoded tensor's
   primitive,  // a custom primitive around one row of the CPU's table
+  joined,     // a pack that runs in the primitive of the step before, whose result it packs
   host,       // the same row on the caller's thread, since only the data decide the sizes
   control,    // if, loop, scan
   reference,  // a fallback that was allowed
 };
-
-inline constexpr uint32_t kNone = ~0u;
 
 class Plan;
 
@@ -52,6 +53,7 @@ struct Step {
   uint32_t node = 0;
   const planned::Row* row = nullptr;
   const CoreRow* core = nullptr;
+  uint32_t packed = kNone;  // the output that the step behind packs, which is joined to this one
   std::shared_ptr<const void> prepared;
   // The input that output 0 is an updated copy of; whether the state's own memory may be written.
   uint32_t updates = kNone;

@@ -9,7 +9,6 @@
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/planned/views.h"
-#include "lamella/base/error.h"
 #include "lamella/kernels/cpu/copy.h"
 
 namespace lamella::on_mlx {
@@ -30,13 +29,6 @@ void RunState::start(const CancelFlag* cancel, std::vector<StepSpan>* spans, boo
   cancel_ = cancel;
   spans_ = spans;
   failed_ = nullptr;
-}
-
-void RunState::do_on(mx::Stream stream, std::function<void()> work) const {
-  if (here_)
-    work();
-  else
-    mx::cpu::get_command_encoder(stream).dispatch(std::move(work));
 }
 
 std::byte* RunState::workspace(int64_t bytes) {
@@ -127,9 +119,10 @@ void Operands::make_dense(const cpu::Device& device) {
   }
 }
 
+namespace {
+
 // Output 0 in the memory of an input, where the row allows it and nothing else holds that memory.
-bool RowPrimitive::share_input(const std::vector<mx::array>& inputs, mx::array& output) const {
-  const BoundStep& b = *bound_;
+bool share_input(const BoundStep& b, const std::vector<mx::array>& inputs, mx::array& output) {
   const Step& step = b.at();
   size_t present = 0;
   for (size_t i = 0; i < b.n_inputs; ++i) {
@@ -142,33 +135,51 @@ bool RowPrimitive::share_input(const std::vector<mx::array>& inputs, mx::array& 
     if (!may || !is_free || b.dtypes[i] != b.dtypes[b.n_inputs] ||
         b.shapes[i] != b.shapes[b.n_inputs])
       continue;
-    output.copy_shared_buffer(in);
+    // The input may be seen under other sizes.
+    output.copy_shared_buffer(in, output.strides(), in.flags(), in.data_size());
     return true;
   }
   return false;
 }
 
-void RowPrimitive::eval_cpu(const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) {
-  const Step& step = bound_->at();
-  const bool shares = share_input(inputs, outputs[0]);
-  for (size_t o = shares ? 1 : 0; o < outputs.size(); ++o) allocate(outputs[o]);
-  auto operands = std::make_shared<Operands>(bound_, inputs, outputs);
-  const bool copies = step.updates != kNone && !shares;
-  run_->do_on(stream(), [operands, run = run_, copies] {
-    const BoundStep& bound = operands->bound();
-    operands->make_dense(bound.plan->device->cpu);
-    if (copies) {
-      const Operand &from = operands->all()[bound.at().updates],
-                    &to = operands->all()[bound.n_inputs];
-      const size_t bytes = tensor_bytes(to.dtype, to.sizes());
-      if (bytes > 0) std::memcpy(to.data, from.data, bytes);
-    }
-    run->launch(bound, operands->all(), nullptr);
-  });
+void run_step(Operands& operands, RunState& run, bool copies) {
+  const BoundStep& bound = operands.bound();
+  operands.make_dense(bound.plan->device->cpu);
+  const std::span<Operand> all = operands.all();
+  const Operand& first = all[bound.n_inputs];
+  if (copies) {
+    const size_t bytes = tensor_bytes(first.dtype, first.sizes());
+    if (bytes > 0) std::memcpy(first.data, all[bound.at().updates].data, bytes);
+  }
+  run.launch(bound, all.first(all.size() - (bound.pack ? 1 : 0)), nullptr);
+  if (!bound.pack) return;
+  // Its input may be seen under other sizes.
+  const std::vector<int64_t>& shape = bound.pack->shapes[0];
+  std::vector<int64_t> strides(shape.size());
+  planned::dense_strides(shape, strides);
+  const Operand packing[] = {
+      {all[bound.n_inputs + bound.at().packed].data, shape.data(), strides.data(),
+       static_cast<uint32_t>(shape.size()), bound.pack->dtypes[0]},
+      all.back()};
+  run.launch(*bound.pack, packing, nullptr);
 }
 
-void RowPrimitive::eval_gpu(const std::vector<mx::array>&, std::vector<mx::array>&) {
-  throw InternalError("mlx: a row of the CPU's table was placed on a GPU");
+}  // namespace
+
+void evaluate_row(const std::shared_ptr<const BoundStep>& bound,
+                  const std::shared_ptr<RunState>& run, mx::Stream stream,
+                  const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) {
+  const bool shares = share_input(*bound, inputs, outputs[0]);
+  for (size_t o = shares ? 1 : 0; o < outputs.size(); ++o) allocate(outputs[o]);
+  const bool copies = bound->at().updates != kNone && !shares;
+  if (run->is_here()) {
+    Operands operands(bound, inputs, outputs);
+    return run_step(operands, *run, copies);
+  }
+  mx::cpu::get_command_encoder(stream).dispatch(
+      [operands = std::make_shared<Operands>(bound, inputs, outputs), run, copies] {
+        run_step(*operands, *run, copies);
+      });
 }
 
 }  // namespace lamella::on_mlx

@@ -10,6 +10,7 @@
 
 #include "lamella/backends/backend.h"
 #include "lamella/backends/mlx/plan.h"
+#include "lamella/base/error.h"
 
 namespace lamella::on_mlx {
 
@@ -22,6 +23,8 @@ struct BoundStep {
   std::vector<std::vector<int64_t>> shapes;
   size_t n_inputs = 0;
   DimBinding binding;  // for views
+  // The pack that runs in this step's primitive; its encoding is the output behind the node's own.
+  std::shared_ptr<const BoundStep> pack;
 
   const Step& at() const { return plan->steps[step]; }
   const Node& node() const { return plan->graph.nodes()[at().node]; }
@@ -34,8 +37,7 @@ class RunState {
   // Forgets the run before. `here`: nothing of the run is computed by MLX's own ops, so that the
   // rows may run on the caller's thread, without a hand-over each.
   void start(const CancelFlag* cancel, std::vector<StepSpan>* spans, bool here);
-  // Does the work now, or when the stream comes to it.
-  void do_on(mx::Stream stream, std::function<void()> work) const;
+  bool is_here() const { return here_; }
   // Runs the step's row, unless an earlier one has failed: kernels report, and never throw.
   void launch(const BoundStep& bound, std::span<const planned::Operand> operands,
               planned::OutputMaker* maker);
@@ -75,21 +77,34 @@ class Operands {
   std::vector<uint32_t> not_dense_;  // inputs to be laid out anew
 };
 
-class RowPrimitive final : public mx::Primitive {
+// A primitive of the CPU around a step: kEvaluate gives the outputs memory, and fills it now or
+// when the stream comes to it.
+using Evaluate = void (*)(const std::shared_ptr<const BoundStep>& bound,
+                          const std::shared_ptr<RunState>& run, mx::Stream stream,
+                          const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs);
+template <Evaluate kEvaluate>
+class StepPrimitive final : public mx::Primitive {
  public:
-  RowPrimitive(mx::Stream stream, std::shared_ptr<const BoundStep> bound,
-               std::shared_ptr<RunState> run)
+  StepPrimitive(mx::Stream stream, std::shared_ptr<const BoundStep> bound,
+                std::shared_ptr<RunState> run)
       : Primitive(stream), bound_(std::move(bound)), run_(std::move(run)) {}
 
-  void eval_cpu(const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) override;
-  void eval_gpu(const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) override;
-  const char* name() const override { return "LamellaRow"; }
+  void eval_cpu(const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) override {
+    kEvaluate(bound_, run_, stream(), inputs, outputs);
+  }
+  void eval_gpu(const std::vector<mx::array>&, std::vector<mx::array>&) override {
+    throw InternalError("mlx: a row of the CPU's table was placed on a GPU");
+  }
+  const char* name() const override { return "LamellaStep"; }
 
  private:
-  bool share_input(const std::vector<mx::array>& inputs, mx::array& output) const;
-
   std::shared_ptr<const BoundStep> bound_;
   std::shared_ptr<RunState> run_;
 };
+
+// One row of the CPU's table.
+void evaluate_row(const std::shared_ptr<const BoundStep>& bound,
+                  const std::shared_ptr<RunState>& run, mx::Stream stream,
+                  const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs);
 
 }  // namespace lamella::on_mlx

@@ -1,10 +1,11 @@
 #include "lamella/backends/mlx/view_primitive.h"
 
+#include <mlx/backend/cpu/encoder.h>
+
 #include <algorithm>
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/planned/views.h"
-#include "lamella/base/error.h"
 #include "lamella/kernels/cpu/copy.h"
 
 namespace lamella::on_mlx {
@@ -38,25 +39,33 @@ void share(const mx::array& x, std::span<const int64_t> shape, const Strides& st
                        {dense, dense, dense && shape.size() < 2}, y.size(), offset);
 }
 
+// The elements in order, in memory of their own.
+void lay_out(const std::shared_ptr<const BoundStep>& bound, const RunState& run, mx::Stream stream,
+             const mx::array& x, const Strides& x_strides, mx::array& y) {
+  allocate(y);
+  const auto copy = [bound, x_strides, from = bytes_of(x), to = bytes_of(y), n = x.size()] {
+    const std::vector<int64_t>& shape = bound->shapes[0];
+    if (n > 0)
+      cpu::copy({bound->dtypes[0].bytes(), shape, x_strides, dense(shape), from, to},
+                *bound->plan->device->cpu.pool);
+  };
+  if (run.is_here())
+    copy();
+  else
+    mx::cpu::get_command_encoder(stream).dispatch(copy);
+}
+
 }  // namespace
 
-void ViewPrimitive::eval_cpu(const std::vector<mx::array>& inputs,
-                             std::vector<mx::array>& outputs) {
-  const BoundStep& b = *bound_;
+void evaluate_view(const std::shared_ptr<const BoundStep>& bound,
+                   const std::shared_ptr<RunState>& run, mx::Stream stream,
+                   const std::vector<mx::array>& inputs, std::vector<mx::array>& outputs) {
+  const BoundStep& b = *bound;
   const mx::array& x = inputs[0];
   const planned::ViewRule* rule = planned::view_rule(b.plan->graph, b.node());
   const Strides x_strides = strides_of(x, b.shapes[0]);
-  if (!rule->apply && !x.flags().row_contiguous) {
-    allocate(outputs[0]);
-    run_->do_on(stream(), [bound = bound_, x_strides, from = bytes_of(x), to = bytes_of(outputs[0]),
-                           n = x.size()] {
-      if (n > 0)
-        cpu::copy({bound->dtypes[0].bytes(), bound->shapes[0], x_strides, dense(bound->shapes[0]),
-                   from, to},
-                  *bound->plan->device->cpu.pool);
-    });
-    return;
-  }
+  if (!rule->apply && !x.flags().row_contiguous)
+    return lay_out(bound, *run, stream, x, x_strides, outputs[0]);
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     const std::vector<int64_t>& shape = b.shapes[b.n_inputs + o];
     Strides strides = dense(shape);
@@ -66,10 +75,6 @@ void ViewPrimitive::eval_cpu(const std::vector<mx::array>& inputs,
                   offset);
     share(x, shape, strides, offset, outputs[o]);
   }
-}
-
-void ViewPrimitive::eval_gpu(const std::vector<mx::array>&, std::vector<mx::array>&) {
-  throw InternalError("mlx: a view for the CPU was placed on a GPU");
 }
 
 }  // namespace lamella::on_mlx
