@@ -81,10 +81,12 @@ struct Expected {
   std::vector<RefTensor> values, scale;
 };
 
-// Each element replaced by the largest magnitude of its row.
-std::vector<RefTensor> row_maxima(std::vector<RefTensor> values) {
+// Each element replaced by the largest magnitude over the last `n_axes` axes.
+std::vector<RefTensor> maxima_over(std::vector<RefTensor> values, size_t n_axes) {
   for (RefTensor& t : values) {
-    const size_t k = t.rank() == 0 ? 1 : static_cast<size_t>(t.shape.back());
+    size_t k = 1;
+    for (size_t i = t.rank(); i-- > 0 && t.rank() - i <= n_axes;)
+      k *= static_cast<size_t>(t.shape[i]);
     for (size_t row = 0; k > 0 && row + k <= t.f.size(); row += k) {
       double most = 0;
       for (size_t i = 0; i < k; ++i) most = std::max(most, std::abs(t.f[row + i]));
@@ -99,7 +101,8 @@ Expected expected_of(const Case& c, const Graph& graph) {
   e.values = evaluate_graph(graph, given(c, false, graph)).outputs;
   if (c.op->info.ulps_per_length > 0)
     e.scale = evaluate_graph(graph, given(c, true, graph)).outputs;
-  if (c.op->has(kRowScale)) e.scale = row_maxima(e.values);
+  if (c.op->has(kRowScale)) e.scale = maxima_over(e.values, 1);
+  if (c.op->has(kMatrixScale)) e.scale = maxima_over(e.values, 2);
   return e;
 }
 

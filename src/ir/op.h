@@ -35,6 +35,8 @@ enum Trait : uint32_t {
       128,  // takes encoded operands as they are: decoding one in front of it is refused
   kRowScale =
       256,  // its error is relative to the largest value of a row (rotations: to a pair's length)
+  kMatrixScale =
+      512,  // the same, of the last two axes (transforms of pairs, solutions of linear systems)
 };
 
 struct Info {

@@ -14,9 +14,9 @@ struct Fft {
           "(real, imaginary) along the last. y[k] = sum over j of x[j] exp(-2 pi i jk / n), of the "
           "axis' own length n, whatever it is; inverse: exp(+2 pi i jk / n), divided by n if "
           "scaled.",
-      .ulps = 16,
-      .ulps_per_length = 4,  // relative to a pair, which may be far smaller than the sum
-      .traits = kRowScale};
+      .ulps = 8,
+      .ulps_per_length = 0.05,  // the plain sum's error grows as the root of n, a kernel's as log n
+      .traits = kMatrixScale};
   struct Attrs {
     bool inverse = false;
     bool scaled = true;  // only inverse transforms are

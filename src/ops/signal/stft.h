@@ -30,9 +30,9 @@ struct Stft {
           "The short-time Fourier transform of x [batch, n]: frames of n_fft numbers, hop apart, "
           "each times window [n_fft], through rfft: y [batch, frames, n_fft / 2 + 1, 2]. center: x "
           "is first mirrored at its ends by n_fft / 2. Frames that would not fill are left out.",
-      .ulps = 32,
-      .ulps_per_length = 1,
-      .traits = kRowScale};
+      .ulps = 12,
+      .ulps_per_length = 0.05,
+      .traits = kMatrixScale};
   using Attrs = StftAttrs;
   static void type(TypeCx& cx, const Attrs& a);
   static Value expand(const Args& args, const Attrs& a);
