@@ -1,14 +1,16 @@
-// Kernels over rows: norms, softmax, the rotary embedding.
+// Kernels over rows: norms, softmax, cross-entropy, the rotary embedding.
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/rope.h"
 #include "lamella/kernels/cpu/rows.h"
+#include "lamella/ops/nn/ada_layer_norm.h"
 #include "lamella/ops/nn/add_rms_norm.h"
 #include "lamella/ops/nn/layer_norm.h"
 #include "lamella/ops/nn/log_softmax.h"
 #include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/nn/rope.h"
 #include "lamella/ops/nn/softmax.h"
+#include "lamella/ops/nn/softmax_cross_entropy.h"
 
 namespace lamella::cpu {
 namespace {
@@ -73,6 +75,14 @@ planned::Status launch_layer(const planned::StepCx& cx) {
   set_vectors(cx, job, 1, 2);
   return run_norm(cx, job);
 }
+planned::Status launch_ada_layer(const planned::StepCx& cx) {
+  Norm job = norm_of(cx, Norm::Kind::layer, cx.out(0));
+  set_vectors(cx, job, 1, 2);
+  job.shared_rows = 1;
+  for (uint32_t d = 1; d + 1 < cx.in(0).rank; ++d) job.shared_rows *= cx.in(0).shape[d];
+  job.weight_plus = 1;
+  return run_norm(cx, job);
+}
 
 bool rms_accepts(const Graph& g, const Node& n, const void*) { return norm_fits(g, n, {1}); }
 bool add_rms_accepts(const Graph& g, const Node& n, const void*) { return norm_fits(g, n, {2}); }
@@ -96,6 +106,50 @@ planned::Status launch_softmax(const planned::StepCx& cx) {
   job.x = x.data;
   job.y = y.data;
   if (y.numel() > 0) softmax(job, *device_of(cx).pool, device_of(cx).isa);
+  return {};
+}
+
+bool cross_entropy_accepts(const Graph& g, const Node& n, const void*) {
+  const Type &x = type_of_input(g, n, 0), &labels = type_of_input(g, n, 1);
+  const int64_t axis = n.attrs.as<SoftmaxCrossEntropy::Attrs>().axis;
+  const bool is_last = axis == -1 || axis + 1 == static_cast<int64_t>(x.rank());
+  return is_last && is_row_type(x.dtype) &&
+         (labels.dtype.is_int() || labels.dtype == kF32 || labels.dtype == x.dtype);
+}
+
+int64_t cross_entropy_workspace(const planned::StepCx& cx) {
+  return cx.in(0).numel() / cx.in(0).size(-1) * static_cast<int64_t>(sizeof(float));
+}
+
+planned::Status launch_cross_entropy(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<SoftmaxCrossEntropy::Attrs>();
+  const planned::Operand &x = cx.in(0), &labels = cx.in(1), &y = cx.out(0);
+  CrossEntropy job;
+  job.type = *elem_of(x.dtype);
+  job.label_type = *elem_of(labels.dtype);
+  job.cols = x.size(-1);
+  job.rows = x.numel() / job.cols;
+  job.x = x.data;
+  job.labels = labels.data;
+  job.ignored = a.ignore_index;
+  job.smoothing = static_cast<float>(a.smoothing);
+  job.loss = reinterpret_cast<float*>(cx.workspace());
+  const Status status = cross_entropy(job, *device_of(cx).pool, device_of(cx).isa);
+  if (!status.ok()) return status_of(status, &labels);
+  if (a.reduction == LossReduction::none) {
+    for (int64_t row = 0; row < job.rows; ++row)
+      store_double(y.dtype, y.data + row * y.dtype.bytes(), static_cast<double>(job.loss[row]));
+    return {};
+  }
+  // In one order, whatever the number of threads.
+  double total = 0;
+  int64_t counted = 0;
+  for (int64_t row = 0; row < job.rows; ++row) {
+    total += static_cast<double>(job.loss[row]);
+    counted += is_float(job.label_type) || label_of(job, row) != job.ignored;
+  }
+  if (a.reduction == LossReduction::mean) total /= static_cast<double>(counted);
+  store_double(y.dtype, y.data, total);
   return {};
 }
 
@@ -158,6 +212,10 @@ planned::Status launch_rope(const planned::StepCx& cx) {
 
 std::span<const planned::Row> norm_rows() {
   static constexpr planned::Row kRows[] = {
+      {.op = &op<AdaLayerNorm>,
+       .name = "ada_layer_norm",
+       .accepts = layer_accepts,
+       .launch = launch_ada_layer},
       {.op = &op<AddRmsNorm>,
        .name = "add_rms_norm",
        .accepts = add_rms_accepts,
@@ -187,6 +245,11 @@ std::span<const planned::Row> norm_rows() {
        .accepts = softmax_accepts,
        .launch = launch_softmax<false>,
        .in_place_inputs = 1},
+      {.op = &op<SoftmaxCrossEntropy>,
+       .name = "softmax_cross_entropy",
+       .accepts = cross_entropy_accepts,
+       .launch = launch_cross_entropy,
+       .workspace = cross_entropy_workspace},
   };
   return kRows;
 }

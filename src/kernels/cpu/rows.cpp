@@ -47,4 +47,25 @@ void norm(const Norm& job, ThreadPool& pool, Isa isa) {
                   [&](int64_t begin, int64_t end, int) { rows.norm(job, begin, end); });
 }
 
+int64_t label_of(const CrossEntropy& job, int64_t row) {
+  return job.label_type == Elem::i32 ? static_cast<const int32_t*>(job.labels)[row]
+                                     : static_cast<const int64_t*>(job.labels)[row];
+}
+
+Status cross_entropy(const CrossEntropy& job, ThreadPool& pool, Isa isa) {
+  if (!is_float(job.label_type)) {
+    for (int64_t row = 0; row < job.rows; ++row) {
+      const int64_t label = label_of(job, row);
+      if (label != job.ignored && (label < 0 || label >= job.cols))
+        return {Status::Code::index_out_of_range, row};
+    }
+  }
+  const RowTable& rows = table(isa);
+  if (job.rows > 0) {
+    pool.run_ranges(job.rows, grain(job.cols),
+                    [&](int64_t begin, int64_t end, int) { rows.cross_entropy(job, begin, end); });
+  }
+  return {};
+}
+
 }  // namespace lamella::cpu

@@ -120,13 +120,96 @@ void softmax_columns(const Softmax& job, int64_t outer, int64_t begin, int64_t e
   });
 }
 
+// The first place of `value`; -1 where it is not.
+template <class T>
+int64_t place_of(const T* x, int64_t count, float value) {
+  int64_t place = -1;
+  const F wanted = set1(value);
+  for (int64_t i = 0; i < count && place < 0; i += kLanes) {
+    const int n = static_cast<int>(count - i < kLanes ? count - i : kLanes);
+    if (!any(equal(load_lanes(x + i, n), wanted))) continue;
+    float lanes[kLanes];
+    store(lanes, load_lanes(x + i, n));
+    for (int lane = n - 1; lane >= 0; --lane) {
+      if (lanes[lane] == value) place = i + lane;
+    }
+  }
+  return place;
+}
+
+// What the loss of a row is made of: -log_softmax(x) = (top - x) + tail.
+struct Surprise {
+  float top, tail;
+};
+// The first greatest x is left out of the sum of exponentials: its logarithm is then log1p, and no
+// part of the loss cancels another.
+template <class T>
+Surprise surprise_of(const T* x, int64_t count) {
+  const float top = row_max(x, count);
+  const int64_t place = place_of(x, count, top), skipped = place < 0 ? 0 : place;
+  const F from = set1(top);
+  const auto exponentials = [&](const T* part, int64_t n_part) {
+    return sum_lanes(n_part, [&](int64_t i, int n) {
+      return fill_from(exp_from(load_lanes(part + i, n), from), n, 0.0f);
+    });
+  };
+  const int64_t behind = place < 0 ? 0 : place + 1;
+  const float others = exponentials(x, skipped) + exponentials(x + behind, count - behind);
+  float tail[kLanes];
+  store(tail, log1p(set1(others)));
+  return {top, tail[0]};
+}
+
 template <class T, class W>
-void scale_row(const T* s, float mean, float factor, const W* weight, const W* bias, T* y,
-               int64_t count) {
-  const F centre = set1(mean), scale = set1(factor);
+float weighted_loss(const CrossEntropy& job, const T* x, const W* weights, Surprise s) {
+  const F top = set1(s.top), tail = set1(s.tail), keep = set1(1.0f - job.smoothing);
+  const F even = set1(job.smoothing / static_cast<float>(job.cols));
+  return sum_lanes(job.cols, [&](int64_t i, int n) {
+    const F q = load_lanes(weights + i, n) * keep + even;
+    const F term = q * ((top - load_lanes(x + i, n)) + tail);
+    return fill_from(select(equal(q, zero()), zero(), term), n, 0.0f);
+  });
+}
+
+template <class T>
+float labelled_loss(const CrossEntropy& job, const T* x, int64_t label, Surprise s) {
+  float at[kLanes];
+  store(at, load_n(x + label, 1));
+  const float loss = (s.top - at[0]) + s.tail;
+  if (job.smoothing == 0) return loss;
+  const F top = set1(s.top);
+  const float below = sum_lanes(
+      job.cols, [&](int64_t i, int n) { return fill_from(top - load_lanes(x + i, n), n, 0.0f); });
+  return loss * (1.0f - job.smoothing) +
+         (below / static_cast<float>(job.cols) + s.tail) * job.smoothing;
+}
+
+template <class T>
+void cross_entropy_range(const CrossEntropy& job, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t at = row * job.cols;
+    const T* x = static_cast<const T*>(job.x) + at;
+    if (job.label_type == job.type) {
+      job.loss[row] =
+          weighted_loss(job, x, static_cast<const T*>(job.labels) + at, surprise_of(x, job.cols));
+    } else if (job.label_type == Elem::f32) {
+      job.loss[row] = weighted_loss(job, x, static_cast<const float*>(job.labels) + at,
+                                    surprise_of(x, job.cols));
+    } else {
+      const int64_t label = label_of(job, row);
+      job.loss[row] =
+          label == job.ignored ? 0.0f : labelled_loss(job, x, label, surprise_of(x, job.cols));
+    }
+  }
+}
+
+template <class T, class W>
+void scale_row(const T* s, float mean, float factor, const W* weight, float plus, const W* bias,
+               T* y, int64_t count) {
+  const F centre = set1(mean), scale = set1(factor), added = set1(plus);
   for_lanes(count, [&](int64_t i, int n) {
     F v = (load_lanes(s + i, n) - centre) * scale;
-    if (weight) v = v * load_lanes(weight + i, n);
+    if (weight) v = v * (load_lanes(weight + i, n) + added);
     if (bias) v = v + load_lanes(bias + i, n);
     store_lanes(y + i, v, n);
   });
@@ -156,8 +239,11 @@ void norm_row(const Norm& job, int64_t row) {
     return mean == 0 ? d * d : fill_from(d * d, n, 0.0f);
   });
   const float factor = 1.0f / __builtin_sqrtf(squares / n_cols + job.eps);
-  scale_row(s, mean, factor, static_cast<const W*>(job.weight), static_cast<const W*>(job.bias),
-            static_cast<T*>(job.y) + row * job.y_stride, count);
+  const int64_t vector = job.shared_rows == 0 ? 0 : row / job.shared_rows * count;
+  const W* weight = static_cast<const W*>(job.weight);
+  const W* bias = static_cast<const W*>(job.bias);
+  scale_row(s, mean, factor, weight ? weight + vector : nullptr, job.weight_plus,
+            bias ? bias + vector : nullptr, static_cast<T*>(job.y) + row * job.y_stride, count);
 }
 
 template <class T, class W>
@@ -185,9 +271,14 @@ void norm_any(const Norm& job, int64_t begin, int64_t end) {
   return f32_weight ? norm_range<bf16, float>(job, begin, end)
                     : norm_range<bf16, bf16>(job, begin, end);
 }
+void cross_entropy_any(const CrossEntropy& job, int64_t begin, int64_t end) {
+  if (job.type == Elem::f32) return cross_entropy_range<float>(job, begin, end);
+  if (job.type == Elem::f16) return cross_entropy_range<f16>(job, begin, end);
+  cross_entropy_range<bf16>(job, begin, end);
+}
 
 }  // namespace
 
-const RowTable kRowTable = {softmax_any, softmax_strided_any, norm_any};
+const RowTable kRowTable = {softmax_any, softmax_strided_any, norm_any, cross_entropy_any};
 
 }  // namespace lamella::cpu::LAMELLA_ISA
