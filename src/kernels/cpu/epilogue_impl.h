@@ -43,17 +43,18 @@ inline constexpr FinishRow kFinishRow[] = {
     finish_row<Activation::none>, finish_row<Activation::silu>, finish_row<Activation::gelu_erf>,
     finish_row<Activation::gelu_tanh>};
 
-// 16 rows of x from lane `lane` on: [n][ldc] to [16][kMostColumns].
-void gather_rows(const EpilogueArgs& a, Transpose16 transpose, const float* c, int64_t lane,
+// 16 rows of x from row `row` on, as [16][kMostColumns].
+void gather_rows(const EpilogueArgs& a, Transpose16 transpose, const float* c, int64_t row,
                  float* out) {
+  const float* tile = c + row / a.tile_rows * kPanelRows * a.tile_rows + row % a.tile_rows;
   for (int64_t col = 0; col < a.n; col += 16) {
-    transpose(c + col * a.ldc + lane, a.ldc, out + col, kMostColumns);
+    transpose(tile + col * a.tile_rows, a.tile_rows, out + col, kMostColumns);
   }
 }
 
 void epilogue(const EpilogueArgs& a, Transpose16 transpose) {
   const FinishRow finish = kFinishRow[static_cast<int>(a.job->activation)];
-  if (!a.lanes_are_rows) {
+  if (a.tile_rows == 0) {
     for (int64_t row = 0; row < a.m; ++row) {
       finish(*a.job, a.row0 + row, a.col0, a.n, a.c + row * a.ldc,
              a.c_gated ? a.c_gated + row * a.ldc : nullptr);
@@ -61,11 +62,11 @@ void epilogue(const EpilogueArgs& a, Transpose16 transpose) {
     return;
   }
   alignas(64) float products[16 * kMostColumns], gated[16 * kMostColumns];
-  for (int64_t lane = 0; lane < a.m; lane += 16) {
-    gather_rows(a, transpose, a.c, lane, products);
-    if (a.c_gated) gather_rows(a, transpose, a.c_gated, lane, gated);
-    for (int64_t i = 0; i < 16 && lane + i < a.m; ++i) {
-      finish(*a.job, a.row0 + lane + i, a.col0, a.n, products + i * kMostColumns,
+  for (int64_t row = 0; row < a.m; row += 16) {
+    gather_rows(a, transpose, a.c, row, products);
+    if (a.c_gated) gather_rows(a, transpose, a.c_gated, row, gated);
+    for (int64_t i = 0; i < 16 && row + i < a.m; ++i) {
+      finish(*a.job, a.row0 + row + i, a.col0, a.n, products + i * kMostColumns,
              a.c_gated ? gated + i * kMostColumns : nullptr);
     }
   }

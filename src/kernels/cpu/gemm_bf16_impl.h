@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lamella/kernels/cpu/gemm_impl.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
 #include "lamella/kernels/cpu/unpack_impl.h"
@@ -47,6 +48,30 @@ void round_codes(const uint8_t* codes, const float* scales, const float* mins, i
   }
 }
 
+// The same where codes are few: all values of a scale are rounded once, and codes look them up.
+template <bool kMins>
+void look_up_codes(const uint8_t* codes, const float* scales, const float* mins, int offset,
+                   bool pairs, uint16_t* out) {
+  const __m512i raised_by = _mm512_set1_epi32(offset);
+  const __m128i first = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  // 32 codes of one scale, or 16 of each of two.
+  const __m128i second = pairs ? _mm_add_epi8(first, _mm_set1_epi8(16)) : first;
+  const __m512i second_part =
+      pairs ? _mm512_setzero_si512()
+            : _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(16), 1);
+  for (int p = 0; p < kSpan / 32; ++p) {
+    const int low = pairs ? p : 2 * p, high = pairs ? p : 2 * p + 1;
+    const __m512bh table = _mm512_cvtne2ps_pbh(
+        value_of<kMins>(second, raised_by, scales[high], kMins ? mins[high] : 0.0f),
+        value_of<kMins>(first, raised_by, scales[low], kMins ? mins[low] : 0.0f));
+    const __m512i index = _mm512_or_si512(
+        _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + p * 32))),
+        second_part);
+    _mm512_storeu_si512(out + p * 32,
+                        _mm512_permutexvar_epi16(index, reinterpret_cast<__m512i>(table)));
+  }
+}
+
 // Rows of weights are unpacked 16 at a time: their codes stay in L1 beside the panel.
 inline void fill_encoded(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
   alignas(64) uint8_t codes[16][kSpan];
@@ -54,7 +79,10 @@ inline void fill_encoded(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
   for (int first = 0; first < a.n_rows; first += 16) {
     const int n = std::min(16, a.n_rows - first);
     a.unpack(*a.w, a.row + first, n, span, {codes[0], scales[0], mins[0]});
-    const auto round = a.w->format->has_min ? round_codes<true> : round_codes<false>;
+    const quant::Format& f = *a.w->format;
+    const bool few = f.max_code + a.offset < (a.pairs ? 32 : 16);
+    const auto round = f.has_min ? (few ? look_up_codes<true> : round_codes<true>)
+                                 : (few ? look_up_codes<false> : round_codes<false>);
     for (int r = 0; r < n; ++r) {
       round(codes[r], scales[r], mins[r], a.offset, a.pairs, panel[first + r]);
     }
@@ -82,17 +110,18 @@ void bulk_bf16(const BulkArgs& a) {
   const typename Unit::Scope scope;
   alignas(64) Bf16Panel panel;
   const BulkX& x = *a.x;
+  constexpr int kRows = Unit::kTileRows;  // of x in a tile
   const int n_rows = static_cast<int>(round_up(a.n_rows, Unit::kRows));
   std::memset(panel[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * sizeof panel[0]);
-  std::memset(a.c, 0, static_cast<size_t>(n_rows * a.ldc) * sizeof(float));
+  clear_products<Avx512>(a);
   for (int64_t span = 0; span < x.n_spans; ++span) {
     (a.unpack ? fill_encoded : fill_plain)(a, span, panel);
     const int64_t left = std::min<int64_t>(a.w->k - span * kSpan, kSpan);
     for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
-      const int64_t width = std::min<int64_t>(round_up(a.m - tile * kTileRows, 16), kTileRows);
-      const int64_t at = (tile * kTileRows * x.n_spans + width * span) * kSpan;
+      const int64_t width = std::min<int64_t>(round_up(a.m - tile * kRows, 16), kRows);
+      const int64_t at = (tile * kRows * x.n_spans + width * span) * kSpan;
       Unit::multiply(panel, n_rows, static_cast<int>(ceil_div(left, 32)), x.pairs + at, width,
-                     a.c + (tile - a.tile_begin) * kTileRows, a.ldc);
+                     a.c + (tile - a.tile_begin) * kPanelRows * kRows);
     }
   }
 }

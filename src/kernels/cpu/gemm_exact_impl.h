@@ -69,13 +69,13 @@ void multiply_slice_exact(const BulkArgs& a, const float* panel, int64_t span, i
     const float* x = a.x->values + at * kSpan + begin * width;
     for (int row = 0; row < a.n_rows; row += kRows) {
       const float* w = panel + row * kSpan + begin;
-      float* c = a.c + row * a.ldc + (tile - a.tile_begin) * kTileRows;
+      float* c = a.c + ((tile - a.tile_begin) * kPanelRows + row) * kTileRows;
       int64_t lane = 0;
       for (; lane + kVectors * U::kLanes <= width; lane += kVectors * U::kLanes) {
-        multiply_tile_exact<U, kRows, kVectors>(w, x + lane, width, n, c + lane, a.ldc);
+        multiply_tile_exact<U, kRows, kVectors>(w, x + lane, width, n, c + lane, kTileRows);
       }
       for (; lane < width; lane += U::kLanes) {
-        multiply_tile_exact<U, kRows, 1>(w, x + lane, width, n, c + lane, a.ldc);
+        multiply_tile_exact<U, kRows, 1>(w, x + lane, width, n, c + lane, kTileRows);
       }
     }
   }
@@ -86,8 +86,8 @@ void bulk_exact(const BulkArgs& a) {
   static_assert(kPanelRows % U::kExactRows == 0);
   alignas(64) float panel[kPanelRows * kSpan];
   const int n_rows = static_cast<int>(round_up(a.n_rows, U::kExactRows));
-  clear_panel<U>(panel + a.n_rows * kSpan, (n_rows - a.n_rows) * kSpan);
-  clear_panel<U>(a.c, n_rows * a.ldc);
+  clear<U>(panel + a.n_rows * kSpan, (n_rows - a.n_rows) * kSpan);
+  clear_products<U>(a);
   for (int64_t span = 0; span < a.x->n_spans; ++span) {
     const int64_t left = a.w->k - span * kSpan;
     const int64_t n = left < kSpan ? left : kSpan;
@@ -160,7 +160,7 @@ template <class U, class Read, int kRows>
         continue;
       }
       decode_values<U>(*a.w, a.row + row, span * kSpan, n, decoded);
-      clear_panel<U>(decoded + n, kSpan - n);
+      clear<U>(decoded + n, kSpan - n);
       add_span_exact<U, Decoded, kRows>(reinterpret_cast<const uint8_t*>(decoded), x, x_stride,
                                         sum);
     }

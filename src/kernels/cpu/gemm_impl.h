@@ -36,8 +36,7 @@ struct Tile {
   int fold_steps;  // fold / 4
   int fold_parts;  // from the scale of a fold to that of the next
   int fold_shift;  // fold >> fold_shift: its scale of x
-  float* c;
-  int64_t ldc;
+  float* c;  // [row][kTileRows]
 };
 
 template <class U, int kRows, int kVectors, bool kMins, bool kScaleFolds, bool kSigned>
@@ -86,7 +85,7 @@ template <class U, int kRows, int kVectors, bool kMins, bool kScaleFolds, bool k
   each<kVectors>([&](auto v) LAMELLA_INLINE {
     const F scale = kScaleFolds ? U::zero() : U::load(t.x_scales + v * U::kLanes);
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      float* c = t.c + r * t.ldc + v * U::kLanes;
+      float* c = t.c + r * kTileRows + v * U::kLanes;
       const F old = U::load(c);
       U::store(c, kScaleFolds ? U::add(old, part[r][v]) : U::fma(part[r][v], scale, old));
     });
@@ -115,8 +114,13 @@ void multiply_rows(Tile<U> t, int64_t width) {
 }
 
 template <class U>
-void clear_panel(float* c, int64_t n) {
-  std::memset(c, 0, static_cast<size_t>(n) * sizeof(float));
+void clear(float* at, int64_t n) {
+  std::memset(at, 0, static_cast<size_t>(n) * sizeof(float));
+}
+
+template <class U>
+void clear_products(const BulkArgs& a) {
+  clear<U>(a.c, (a.tile_end - a.tile_begin) * kPanelRows * a.x->tile_rows);
 }
 
 // The panel against every tile of the range, one span.
@@ -130,7 +134,6 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
   t.fold_steps = fold / 4;
   t.fold_parts = fold / (Unpack::kPairs ? 32 : 16);
   t.fold_shift = x.n_folds > x.n_scales ? __builtin_ctz(x.n_folds / x.n_scales) : 0;
-  t.ldc = a.ldc;
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
     const int64_t rows = a.m - tile * kTileRows;
     t.width = rows < kTileRows ? round_up(rows, 16) : kTileRows;
@@ -143,7 +146,7 @@ void multiply_panel(const BulkArgs& a, const Panel<U>& panel, int64_t span) {
       t.starts = x.starts ? x.starts + at * x.n_folds : nullptr;
       t.x_scales = x.scales + at * x.n_scales;
       t.sums = x.sums ? x.sums + at * x.n_folds : nullptr;
-      t.c = a.c + row * a.ldc + (tile - a.tile_begin) * kTileRows;
+      t.c = a.c + ((tile - a.tile_begin) * kPanelRows + row) * kTileRows;
       multiply_rows<U, Unpack::kMins, kScaleFolds, Unpack::kSigned>(t, t.width);
     }
   }
@@ -170,7 +173,7 @@ void bulk_encoded(const BulkArgs& a) {
   std::memset(panel.codes[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * kSpan);
   std::memset(panel.scales[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * 64);
   std::memset(panel.mins[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * 64);
-  clear_panel<U>(a.c, n_rows * a.ldc);
+  clear_products<U>(a);
   for (int64_t span = 0; span < a.x->n_spans; ++span) {
     for (int row = 0; row < a.n_rows; ++row) {
       unpack.to_panel(typename Unpack::Row(*a.w, a.row + row), span, panel.codes[row],

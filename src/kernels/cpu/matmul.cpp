@@ -86,10 +86,11 @@ struct Plan {
   size_t n_jobs = 0;
   std::array<Prepared, 2 * kMostJobs> prepared;
   size_t n_prepared = 0;
-  int64_t chunk_rows = 0;   // rows of x in a round
-  int64_t panel_at = 0;     // per-worker products
-  int64_t panel_bytes = 0;  // of one worker
-  int64_t task_rows = 0;    // rows of weights in a task
+  int64_t chunk_rows = 0;     // rows of x in a round
+  int tile_rows = kTileRows;  // rows of x in a tile (bulk)
+  int64_t panel_at = 0;       // per-worker products
+  int64_t panel_bytes = 0;    // of one worker
+  int64_t task_rows = 0;      // rows of weights in a task
   int64_t n_tasks = 0;
   int64_t total_bytes = 0;
 
@@ -102,6 +103,7 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   if (call.bf16) {
     operand.kernel = MatmulKernel{};
     operand.kernel.wish.bf16 = true;
+    operand.kernel.wish.tile_rows = bf16_unit(call.isa)->tile_rows;
     operand.kernel.bulk = bf16_unit(call.isa)->bulk;
     if (w.format && view_is_exact(*w.format)) {
       const MatmulKernel encoded = encoded_kernel(call.isa, *w.format);
@@ -151,7 +153,9 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
 Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
-  plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
+  const int64_t chunk = !bulk ? kDecodeRows : call.bf16 ? kChunkRows / 2 : kChunkRows;
+  plan.chunk_rows = std::min(call.m, chunk);
+  if (bulk && call.bf16) plan.tile_rows = bf16_unit(call.isa)->tile_rows;
   plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
   for (const MatmulJob& job : call.jobs) {
@@ -204,10 +208,10 @@ void prepare(const Round& round, ThreadPool& pool) {
 }
 
 void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
-                   int64_t tile_range, float* c, int64_t ldc) {
+                   int64_t tile_range, float* c) {
   const BulkX x = bulk_x_view(operand.kernel.wish, round.m, round.call->k, round.call->x.format,
                               round.workspace + operand.x_at);
-  const int64_t n_tiles = ceil_div(round.m, kTileRows);
+  const int64_t n_tiles = ceil_div(round.m, round.plan->tile_rows);
   const int64_t begin = tile_range * round.tiles_per_task;
   operand.kernel.bulk({.w = &operand.w,
                        .unpack = operand.unpack,
@@ -219,8 +223,7 @@ void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int6
                        .m = round.m,
                        .tile_begin = begin,
                        .tile_end = std::min(begin + round.tiles_per_task, n_tiles),
-                       .c = c,
-                       .ldc = ldc});
+                       .c = c});
 }
 
 void multiply_decode(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
@@ -253,15 +256,14 @@ void run_task(const Round& round, int64_t task, int worker) {
                    .c = c,
                    .c_gated = c_gated,
                    .ldc = plan.task_rows,
-                   .lanes_are_rows = false};
+                   .tile_rows = 0};
   if (round.call->phase == Phase::bulk) {
-    const int64_t first = tile_range * round.tiles_per_task * kTileRows;
+    out.tile_rows = plan.tile_rows;
+    const int64_t first = tile_range * round.tiles_per_task * plan.tile_rows;
     out.row0 += first;
-    out.m = std::min(round.tiles_per_task * kTileRows, round.m - first);
-    out.ldc = round_up(out.m, kTileRows);
-    out.lanes_are_rows = true;
-    multiply_bulk(round, planned.w, row, n_rows, tile_range, c, out.ldc);
-    if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated, out.ldc);
+    out.m = std::min(round.tiles_per_task * plan.tile_rows, round.m - first);
+    multiply_bulk(round, planned.w, row, n_rows, tile_range, c);
+    if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated);
   } else {
     multiply_decode(round, planned.w, row, n_rows, c, out.ldc);
     if (c_gated) multiply_decode(round, planned.gated, row, n_rows, c_gated, out.ldc);
@@ -308,7 +310,7 @@ void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
                 .movers = {.transpose = kernels_of(call.isa).transpose}};
     if (const Bf16Unit* unit = bf16_unit(call.isa)) round.movers.round = unit->round;
     if (call.phase == Phase::bulk) {
-      const int64_t n_tiles = ceil_div(round.m, kTileRows);
+      const int64_t n_tiles = ceil_div(round.m, plan.tile_rows);
       const int64_t wanted = ceil_div(int64_t{pool.size()} * 4, plan.n_tasks);
       round.tiles_per_task = ceil_div(n_tiles, std::clamp<int64_t>(wanted, 1, n_tiles));
       round.n_tile_ranges = ceil_div(n_tiles, round.tiles_per_task);

@@ -14,7 +14,7 @@ struct alignas(64) TileConfig {
 };
 
 struct Amx {
-  static constexpr int kRows = 16;
+  static constexpr int kRows = 16, kTileRows = 16;  // what a tile reads lies together
 
   // Tiles are a thread's, and cost its switches while they are in use.
   struct Scope {
@@ -30,8 +30,8 @@ struct Amx {
   // x, which comes from L2, needs two, while weights come from L1; 2 x 2 sums ran at half the rate.
   // (Tile numbers are literals of the instructions.)
   template <int kWeights, bool kOdd>
-  static void multiply_step(const uint16_t* w, const uint16_t* x, int64_t x_stride) {
-    constexpr int64_t w_stride = kSpan * 2;
+  static void multiply_step(const uint16_t* w, const uint16_t* x) {
+    constexpr int64_t w_stride = kSpan * 2, x_stride = kTileRows * 4;
     if constexpr (kOdd) {
       _tile_loadd(7, x, x_stride);
     } else {
@@ -62,37 +62,36 @@ struct Amx {
   }
 
   template <int kWeights>
-  static void multiply_tiles(const uint16_t* w, int n_steps, const uint16_t* x, int64_t width,
-                             float* c, int64_t ldc) {
-    const int64_t c_stride = ldc * 4, x_stride = width * 4;
-    float *c1 = c + 16 * ldc, *c2 = c + 32 * ldc;
+  static void multiply_tiles(const uint16_t* w, int n_steps, const uint16_t* x, float* c) {
+    constexpr int64_t c_stride = kTileRows * 4;
+    float *c1 = c + 16 * kTileRows, *c2 = c + 32 * kTileRows;
     _tile_loadd(0, c, c_stride);
     if constexpr (kWeights > 1) _tile_loadd(1, c1, c_stride);
     if constexpr (kWeights > 2) _tile_loadd(2, c2, c_stride);
     int step = 0;
-    for (; step + 2 <= n_steps; step += 2, w += 64, x += width * 64) {
-      multiply_step<kWeights, false>(w, x, x_stride);
-      multiply_step<kWeights, true>(w + 32, x + width * 32, x_stride);
+    for (; step + 2 <= n_steps; step += 2, w += 64, x += kTileRows * 64) {
+      multiply_step<kWeights, false>(w, x);
+      multiply_step<kWeights, true>(w + 32, x + kTileRows * 32);
     }
-    if (step < n_steps) multiply_step<kWeights, false>(w, x, x_stride);
+    if (step < n_steps) multiply_step<kWeights, false>(w, x);
     _tile_stored(0, c, c_stride);
     if constexpr (kWeights > 1) _tile_stored(1, c1, c_stride);
     if constexpr (kWeights > 2) _tile_stored(2, c2, c_stride);
   }
 
+  // One tile of x.
   static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
-                       int64_t width, float* c, int64_t ldc) {
-    using Multiply = void (*)(const uint16_t*, int, const uint16_t*, int64_t, float*, int64_t);
+                       int64_t /*width*/, float* c) {
+    using Multiply = void (*)(const uint16_t*, int, const uint16_t*, float*);
     static constexpr Multiply kMultiply[] = {multiply_tiles<1>, multiply_tiles<2>,
                                              multiply_tiles<3>};
-    for (int64_t lane = 0; lane < width; lane += 16) {
-      kMultiply[n_rows / 16 - 1](panel[0], n_steps, x + lane * 2, width, c + lane, ldc);
-    }
+    kMultiply[n_rows / 16 - 1](panel[0], n_steps, x, c);
   }
 };
 
 }  // namespace
 
-constinit const Bf16Unit kAmxUnit = {.bulk = bulk_bf16<Amx>, .round = round_bf16};
+constinit const Bf16Unit kAmxUnit = {
+    .tile_rows = Amx::kTileRows, .bulk = bulk_bf16<Amx>, .round = round_bf16};
 
 }  // namespace lamella::cpu

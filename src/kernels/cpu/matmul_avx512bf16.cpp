@@ -6,7 +6,7 @@ namespace lamella::cpu {
 namespace {
 
 struct Avx512Bf16 {
-  static constexpr int kRows = 6, kVectors = 4;
+  static constexpr int kRows = 6, kVectors = 4, kTileRows = cpu::kTileRows;
   struct Scope {
     Scope() {}
   };
@@ -18,11 +18,11 @@ struct Avx512Bf16 {
 
   template <int kVectors>
   [[gnu::noinline]] static void multiply_tile(const uint16_t* w, int n_pairs, const uint16_t* x,
-                                              int64_t width, float* c, int64_t ldc) {
+                                              int64_t width, float* c) {
     __m512 sum[kRows][kVectors];
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      each<kVectors>([&](auto v)
-                         LAMELLA_INLINE { sum[r][v] = _mm512_loadu_ps(c + r * ldc + v * 16); });
+      each<kVectors>(
+          [&](auto v) LAMELLA_INLINE { sum[r][v] = _mm512_loadu_ps(c + r * kTileRows + v * 16); });
     });
     for (int p = 0; p < n_pairs; ++p, w += 2, x += width * 2) {
       __m512i xs[kVectors];
@@ -33,22 +33,22 @@ struct Avx512Bf16 {
       });
     }
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      each<kVectors>([&](auto v)
-                         LAMELLA_INLINE { _mm512_storeu_ps(c + r * ldc + v * 16, sum[r][v]); });
+      each<kVectors>(
+          [&](auto v) LAMELLA_INLINE { _mm512_storeu_ps(c + r * kTileRows + v * 16, sum[r][v]); });
     });
   }
 
   static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
-                       int64_t width, float* c, int64_t ldc) {
+                       int64_t width, float* c) {
     for (int row = 0; row < n_rows; row += kRows) {
       const uint16_t* w = panel[row];
-      float* out = c + row * ldc;
+      float* out = c + row * kTileRows;
       int64_t lane = 0;
       for (; lane + kVectors * 16 <= width; lane += kVectors * 16) {
-        multiply_tile<kVectors>(w, n_steps * 16, x + lane * 2, width, out + lane, ldc);
+        multiply_tile<kVectors>(w, n_steps * 16, x + lane * 2, width, out + lane);
       }
       for (; lane < width; lane += 16) {
-        multiply_tile<1>(w, n_steps * 16, x + lane * 2, width, out + lane, ldc);
+        multiply_tile<1>(w, n_steps * 16, x + lane * 2, width, out + lane);
       }
     }
   }

@@ -16,7 +16,7 @@ inline constexpr int kSpan = 256;       // elements of k unpacked at a time
 inline constexpr int kSpanParts = 16;   // parts of a span: 16 elements
 inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (bulk)
 inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
-inline constexpr int kChunkRows = 512;  // rows of x prepared at a time (bulk)
+inline constexpr int kChunkRows = 512;  // rows of x prepared at a time (bulk); half for bf16
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
 
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
@@ -52,15 +52,16 @@ inline constexpr Order kNaturalOrder =
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
-  bool bf16 = false;   // values rounded, in pairs (bulk)
-  int offset = 0;      // what the kernel's codes of weights have been raised by
-  int fold = 0;        // elements whose integer sum gets one scale (bulk)
-  bool sums = false;   // the weights have minimums
-  int chain = 1;       // code vectors summed before they are scaled (decode)
-  bool quads = false;  // codes 4 b + t of the span at byte b of its quarter t (decode)
-  bool pairs = false;  // scales and sums side by side, for groups of 32 (decode)
-  int vector = 0;      // bytes of codes in a vector (decode)
-  Order order{};       // of the codes (decode)
+  bool bf16 = false;          // values rounded, in pairs (bulk)
+  int tile_rows = kTileRows;  // rows side by side in a tile (bulk)
+  int offset = 0;             // what the kernel's codes of weights have been raised by
+  int fold = 0;               // elements whose integer sum gets one scale (bulk)
+  bool sums = false;          // the weights have minimums
+  int chain = 1;              // code vectors summed before they are scaled (decode)
+  bool quads = false;         // codes 4 b + t of the span at byte b of its quarter t (decode)
+  bool pairs = false;         // scales and sums side by side, for groups of 32 (decode)
+  int vector = 0;             // bytes of codes in a vector (decode)
+  Order order{};              // of the codes (decode)
   bool operator==(const XWish&) const = default;
 };
 
@@ -74,9 +75,11 @@ struct DecodeX {
   float* values = nullptr;    // [256]: not encoded
 };
 
-// x for bulk: tiles of 64 rows, lanes = rows. In a tile that has `width` rows (padded to 16):
+// x for bulk: tiles of `tile_rows` rows, lanes = rows. In a tile that has `width` rows (padded to
+// 16):
 struct BulkX {
   int64_t n_spans = 0;
+  int tile_rows = kTileRows;
   int n_scales = 0;           // scales in a span: 1 or 8
   int n_folds = 0;            // 256 / fold
   int8_t* codes = nullptr;    // [span][64][width][4]
@@ -118,8 +121,7 @@ struct BulkArgs {
   const BulkX* x;
   int64_t m;                     // rows of x in all
   int64_t tile_begin, tile_end;  // tiles to do
-  float* c;                      // [kPanelRows][ldc], lane = x row - tile_begin * 64
-  int64_t ldc;
+  float* c;                      // [tile - tile_begin][kPanelRows][tile_rows]
 };
 
 struct MatmulKernel {
@@ -137,6 +139,7 @@ using RoundBf16 = void (*)(const float* x, int64_t n, uint16_t* out);
 
 // Products of bf16 (bulk). The unpacking is that of avx512.
 struct Bf16Unit {
+  int tile_rows = kTileRows;
   void (*bulk)(const BulkArgs&) = nullptr;
   RoundBf16 round = nullptr;
 };
@@ -150,15 +153,15 @@ struct Movers {
   RoundBf16 round = nullptr;  // where the wish is for bf16
 };
 
-// y rows from a panel of products. c is [n][ldc] (lanes = rows, bulk) or [m][ldc] (decode).
+// y rows from a panel of products. c is [tile][kPanelRows][tile_rows] (bulk) or [m][ldc] (decode).
 struct EpilogueArgs {
   const MatmulJob* job;
   int64_t row0, m;  // rows of y
   int64_t col0, n;  // columns of y
   const float* c;
   const float* c_gated;  // null: no second product
-  int64_t ldc;
-  bool lanes_are_rows;
+  int64_t ldc;           // decode
+  int tile_rows;         // 0: decode
 };
 
 using EpilogueKernel = void (*)(const EpilogueArgs& args, Transpose16 transpose);

@@ -49,6 +49,7 @@ BulkX bulk_arrays(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
                   Arrays& arrays) {
   BulkX x;
   x.n_spans = ceil_div(k, kSpan);
+  x.tile_rows = wish.tile_rows;
   const int64_t n = round_up(m, 16) * x.n_spans;
   if (wish.encoded) {
     x.n_scales = kSpan / x_format->block;
@@ -318,9 +319,9 @@ void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_
                   int64_t end, int64_t m, int64_t k, const BulkX& view, const Movers& movers) {
   const BulkSource source{.x = &x, .first = first, .m = m, .k = k, .movers = movers};
   for (int64_t row = begin; row < end; row += 16) {
-    const int64_t rows_before = row / kTileRows * kTileRows;
+    const int64_t rows_before = row / wish.tile_rows * wish.tile_rows;
     const TileLane tile{.rows_before = rows_before,
-                        .width = std::min<int64_t>(round_up(m - rows_before, 16), kTileRows),
+                        .width = std::min<int64_t>(round_up(m - rows_before, 16), wish.tile_rows),
                         .lane = row - rows_before};
     for (int64_t i = 0; i < view.n_spans; ++i) {
       if (wish.encoded) {
