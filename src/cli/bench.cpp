@@ -18,12 +18,9 @@ using nlohmann::ordered_json;
 
 struct Options {
   ModelFlags model;
-  int64_t prefill = 256, decode = 64, repeat = 3;
+  int64_t prefill = 256, decode = 64, depth = 128, sequences = 1, repeat = 3;
   bool machine = false, json = false;
 };
-
-// What stands before the tokens that decoding is timed on.
-constexpr int64_t kDecodeStart = 128;
 
 ordered_json machine_json(const Machine& m) {
   return {{"threads", m.threads},
@@ -69,24 +66,31 @@ double time_prefill(Engine& engine, const Options& o) {
   for (int64_t i = 0; i < o.repeat; ++i) {
     Sequence sequence(engine);
     const auto start = Clock::now();
-    prefill(engine, sequence, tokens, o.prefill, Rows::last);
+    prefill(engine, sequence, tokens, GenerateOptions{}.chunk, Rows::last);
     const double seconds = seconds_since(start);
     if (i == 0 || seconds < best) best = seconds;
   }
   return best;
 }
 
+// Each step gives every sequence a token.
 double time_decode(Engine& engine, const Options& o) {
-  const std::vector<int32_t> before = some_tokens(kDecodeStart, engine.info().vocabulary);
+  const std::vector<int32_t> before = some_tokens(o.depth, engine.info().vocabulary);
   const std::vector<int32_t> tokens = some_tokens(o.decode, engine.info().vocabulary);
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  std::vector<StepItem> items;
+  for (int64_t i = 0; i < o.sequences; ++i) {
+    sequences.push_back(std::make_unique<Sequence>(engine));
+    prefill(engine, *sequences.back(), before, GenerateOptions{}.chunk, Rows::last);
+    items.push_back({sequences.back().get(), {}, Rows::last});
+  }
   double best = 0;
   for (int64_t i = 0; i < o.repeat; ++i) {
-    Sequence sequence(engine);
-    prefill(engine, sequence, before, kDecodeStart, Rows::last);
+    for (const auto& sequence : sequences) sequence->truncate(o.depth);
     const auto start = Clock::now();
     for (const int32_t& token : tokens) {
-      const StepItem item{&sequence, {&token, 1}, Rows::last};
-      engine.step({&item, 1}, Phase::decode);
+      for (StepItem& item : items) item.tokens = {&token, 1};
+      engine.step(items, Phase::decode);
     }
     const double seconds = seconds_since(start) / static_cast<double>(o.decode);
     if (i == 0 || seconds < best) best = seconds;
@@ -128,7 +132,8 @@ std::string result_text(const Result& r, const Options& o) {
                fixed(m.bytes / m.seconds / 1e9, 2), fixed(m.share() * 100, 0) + " %"});
   };
   row(str("prefill ", o.prefill), r.prefill_rate, r.prefill);
-  row(str("decode ", o.decode), r.decode_rate, r.decode);
+  row(o.sequences == 1 ? str("decode ", o.decode) : str("decode ", o.decode, " x ", o.sequences),
+      r.decode_rate, r.decode);
   return str(table.text(), "\nloaded in ", fixed(r.load_seconds, 2), " s; weights ",
              human_bytes(static_cast<uint64_t>(r.weight_bytes)), ", peak resident ",
              human_bytes(static_cast<uint64_t>(r.peak_bytes)), "\n\n", machine_text(r.machine));
@@ -142,7 +147,8 @@ int run(const Options& o) {
   }
   CHECK_USER(!o.model.model.empty(), "which MODEL? or --machine for this machine's limits");
   LoadOptions load = load_options(o.model);
-  if (load.context == 0) load.context = std::max(o.prefill, kDecodeStart + o.decode);
+  load.max_sequences = o.sequences;
+  if (load.context == 0) load.context = std::max(o.prefill, o.depth + o.decode);
   const auto model = LanguageModel::load(o.model.model, load);
   Result r;
   Engine& engine = model->engine();
@@ -151,9 +157,10 @@ int run(const Options& o) {
   r.peak_bytes = peak_rss_bytes();  // measuring the limits takes memory of its own
   r.machine = measure_machine(o.model.threads);
   add_costs(r.prefill, engine, Phase::bulk, {o.prefill, o.prefill}, r.machine.limits);
-  add_costs(r.decode, engine, Phase::decode, {1, kDecodeStart + o.decode / 2}, r.machine.limits);
+  add_costs(r.decode, engine, Phase::decode, {1, o.depth + o.decode / 2, o.sequences},
+            r.machine.limits);
   r.prefill_rate = static_cast<double>(o.prefill) / r.prefill.seconds;
-  r.decode_rate = 1 / r.decode.seconds;
+  r.decode_rate = static_cast<double>(o.sequences) / r.decode.seconds;
   r.load_seconds = model->load_seconds();
   r.weight_bytes = engine.weight_bytes();
   std::fputs(o.json ? (result_json(r).dump(1) + "\n").c_str() : result_text(r, o).c_str(), stdout);
@@ -167,6 +174,8 @@ void add_bench(Command c) {
   add_model_flags(c, o->model, false);
   c.integer("--prefill", "N", o->prefill, {1, 1 << 20}, "tokens of the prompt that is timed");
   c.integer("--decode", "N", o->decode, {1, 1 << 20}, "tokens of the answer that is timed");
+  c.integer("--depth", "N", o->depth, {1, 1 << 20}, "tokens that stand before those of decode");
+  c.integer("--sequences", "N", o->sequences, {1, 1024}, "that decode together");
   c.integer("--repeat", "N", o->repeat, {1, 1000}, "tries; the best one counts");
   c.flag("--machine", o->machine, "measure this machine's limits only");
   c.flag("--json", o->json, "one JSON object");

@@ -8,8 +8,11 @@ DimBinding bind_step(const Graph& graph, int64_t context, const StepSizes& sizes
   const int64_t page = graph.type(graph.states()[0].in).shape[1].value();
   const auto pages = [&](int64_t positions) { return (positions + page - 1) / page; };
   const std::pair<std::string_view, int64_t> values[] = {
-      {"tokens", sizes.tokens},       {"seqs", 1}, {"max_pages", pages(context)},
-      {"pages", pages(sizes.length)}, {"rows", 1},
+      {"tokens", sizes.tokens * sizes.sequences},
+      {"seqs", sizes.sequences},
+      {"max_pages", pages(context)},
+      {"pages", pages(sizes.length) * sizes.sequences},
+      {"rows", sizes.sequences},
   };
   DimBinding binding(graph.dims()->n_symbols());
   for (const auto& [name, value] : values)

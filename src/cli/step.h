@@ -6,9 +6,9 @@
 
 namespace lamella::cli {
 
-// A step of one sequence: `tokens` new ones behind which it has `length` positions.
+// A step of sequences with `tokens` new ones each, behind which they have `length` positions.
 struct StepSizes {
-  int64_t tokens = 1, length = 1;
+  int64_t tokens = 1, length = 1, sequences = 1;
 };
 
 // The values of the graph's symbols in such a step. Only the KV pages that it reads count as there.
