@@ -154,7 +154,7 @@ template <class U, class Read, int kRows>
     const float* x = a.x->values + first * x_stride;
     for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
       const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
-      prefetch_ahead<U>(w + span * span_bytes, span_bytes);
+      prefetch<U>(w + span * span_bytes + kAhead, span_bytes);
       if (!std::is_same_v<Read, Decoded> && n == kSpan) {
         add_span_exact<U, Read, kRows>(w + span * kSpan * Read::kBytes, x, x_stride, sum);
         continue;

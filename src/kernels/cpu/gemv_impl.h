@@ -5,7 +5,9 @@
 // give) are converted and multiplied by (scale of w * scale of x) into two accumulators in turn;
 // minimums * sums(x) are subtracted from the second. In the formats that have `kPairs`, scales and
 // minimums are eight each, side by side in one vector, and so are the scales and sums of x: one
-// multiplication gives both products. Lanes are added at the end of the row.
+// multiplication gives both products. Lanes are added at the end of the row. A unit that has
+// `PartSums` adds up the lanes of a part in integers and has a lane a part instead, so that another
+// layout of the same product can give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +18,16 @@
 
 namespace lamella::cpu {
 
+// Specialised by units that have it: see part_sums_avx512.h.
+template <class U>
+struct PartSums {
+  static constexpr bool kUsed = false;
+};
+
 // What the span adds to the two accumulators of one row of x; `at`: its number among x's spans.
 template <class U, class Unpack>
-LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const DecodeX& x, int64_t at,
-                                    typename U::F (&sum)[2]) {
+LAMELLA_INLINE inline void add_lane_sums(const typename Unpack::Span& w, const DecodeX& x,
+                                         int64_t at, typename U::F (&sum)[2]) {
   using I = typename U::I;
   constexpr int kSums = kSpan / U::kBytes / Unpack::kChain;
   const auto scales = U::mul_parts(w.scales, U::load_parts(x.scales + at * kSpanParts));
@@ -40,6 +48,16 @@ LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const Decode
   }
 }
 
+template <class U, class Unpack>
+LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const DecodeX& x, int64_t at,
+                                    typename U::F (&sum)[2]) {
+  if constexpr (PartSums<U>::kUsed) {
+    PartSums<U>::template add_span<Unpack>(w, x, at, sum);
+  } else {
+    add_lane_sums<U, Unpack>(w, x, at, sum);
+  }
+}
+
 template <class U, class Unpack, int kRows>
 [[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
@@ -51,7 +69,7 @@ template <class U, class Unpack, int kRows>
     each<kRows>([&](auto r) LAMELLA_INLINE { sum[r][0] = sum[r][1] = U::zero(); });
     for (int64_t span = 0; span < x.n_spans; ++span) {
       typename Unpack::Span w;
-      w_row.prefetch(span);
+      w_row.prefetch(span, kAhead);
       unpack.to_registers(w_row, span, w);
       each<kRows>([&](auto r) LAMELLA_INLINE {
         add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
@@ -101,11 +119,12 @@ struct GenericUnpack {
     const WeightView* w;
     int64_t index;
     Row(const WeightView& weights, int64_t row) : w(&weights), index(row) {}
-    void prefetch(int64_t span) const {
+    // What lies `ahead` bytes behind a span.
+    void prefetch(int64_t span, int64_t ahead) const {
       const int n_blocks = kSpan / w->format->block;
       for (int p = 0; p < w->format->n_planes; ++p) {
         const int64_t bytes = n_blocks * w->format->planes[p].block_bytes;
-        prefetch_ahead<U>(w->planes[p] + index * w->row_bytes[p] + span * bytes, bytes);
+        cpu::prefetch<U>(w->planes[p] + index * w->row_bytes[p] + span * bytes + ahead, bytes);
       }
     }
   };
@@ -137,7 +156,13 @@ MatmulKernel kernel_of(int offset) {
   kernel.wish.quads = Unpack::kQuads;
   kernel.wish.vector = U::kBytes;
   kernel.wish.order = Unpack::kOrder;
+  kernel.wish.part_starts = PartSums<U>::kUsed;
   kernel.decode = decode_encoded<U, Unpack>;
+  if constexpr (PartSums<U>::kUsed) {
+    kernel.decode_batch = PartSums<U>::template decode_batch<Unpack>;
+    // Formats whose lanes are parts as they come out gain less from it.
+    kernel.batch_rows = Unpack::kPairs || Unpack::kChain == 1 ? kBatchRows : 2 * kBatchRows;
+  }
   kernel.bulk = bulk_encoded<U, Unpack>;
   kernel.unpack = unpack_rows<U, Unpack>;
   return kernel;

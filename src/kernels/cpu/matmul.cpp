@@ -122,6 +122,13 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
     wish.order = {};
   } else {
     wish.fold = 0;
+    if (operand.kernel.decode_batch && plan.chunk_rows >= operand.kernel.batch_rows) {
+      operand.kernel.decode = operand.kernel.decode_batch;
+      wish.chain = 1;
+      wish.quads = false;
+      wish.order = kNaturalOrder;
+      wish.batch = true;
+    }
   }
   for (const auto& prepared : plan.all_prepared()) {
     if (prepared.wish == wish) {
@@ -147,14 +154,14 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
                                         : call.k * elem_bytes(job.w.element));
   }
   const int64_t by_size = 32768 / row_bytes, by_threads = n / (4 * n_threads);
-  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), 4);
+  const int64_t step = call.m < kBatchRows ? 4 : 16;  // that a kernel takes at a time
+  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), step);
 }
 
 Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
-  const int64_t chunk = !bulk ? kDecodeRows : call.bf16 ? kChunkRows / 2 : kChunkRows;
-  plan.chunk_rows = std::min(call.m, chunk);
+  plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
   if (bulk && call.bf16) plan.tile_rows = bf16_unit(call.isa)->tile_rows;
   plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
@@ -195,7 +202,7 @@ void prepare(const Round& round, ThreadPool& pool) {
         prepare_bulk(wish, call.x, round.first, begin, end, round.m, call.k,
                      bulk_x_view(wish, round.m, call.k, call.x.format, buffer), round.movers);
       } else {
-        prepare_decode(wish, call.x, round.first, begin, end, call.k,
+        prepare_decode(wish, call.x, round.first, begin, end, round.m, call.k,
                        decode_x_view(wish, round.m, call.k, buffer));
       }
     };

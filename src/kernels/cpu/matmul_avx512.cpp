@@ -1,6 +1,6 @@
 // The matmul kernels of avx512.
 #include "lamella/kernels/cpu/gemm_exact_impl.h"
-#include "lamella/kernels/cpu/gemv_impl.h"
+#include "lamella/kernels/cpu/part_sums_avx512.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
 #include "lamella/kernels/cpu/unpack_blocks_avx512.h"
 #include "lamella/kernels/cpu/unpack_books_avx512.h"

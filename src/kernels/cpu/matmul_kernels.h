@@ -16,8 +16,9 @@ inline constexpr int kSpan = 256;       // elements of k unpacked at a time
 inline constexpr int kSpanParts = 16;   // parts of a span: 16 elements
 inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (bulk)
 inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
-inline constexpr int kChunkRows = 512;  // rows of x prepared at a time (bulk); half for bf16
+inline constexpr int kChunkRows = 256;  // rows of x prepared at a time (bulk)
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
+inline constexpr int kBatchRows = 8;    // of x: fewer are no batch for any kernel (decode)
 
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
 // prefetch ends with each page of 4 KiB; less than two pages ahead gains nothing.
@@ -60,19 +61,22 @@ struct XWish {
   int chain = 1;              // code vectors summed before they are scaled (decode)
   bool quads = false;         // codes 4 b + t of the span at byte b of its quarter t (decode)
   bool pairs = false;         // scales and sums side by side, for groups of 32 (decode)
+  bool part_starts = false;   // one start a part, or a group of 32 (decode)
+  bool batch = false;         // spans first (decode)
   int vector = 0;             // bytes of codes in a vector (decode)
   Order order{};              // of the codes (decode)
   bool operator==(const XWish&) const = default;
 };
 
-// x for decode. Row r begins at r * n_spans * (elements of a span).
+// x for decode: [row][span], or [span][row] where the wish is for a batch.
 struct DecodeX {
   int64_t n_spans = 0;
-  int8_t* codes = nullptr;    // [256] in the wished order
-  int32_t* starts = nullptr;  // [64 / chain]: -offset * sum of the codes in the lane
-  float* scales = nullptr;    // [16], one a part in natural order; or pairs: 8 scales, 8 sums
-  float* sums = nullptr;      // [16]: scale * sum of the codes of the part
-  float* values = nullptr;    // [256]: not encoded
+  int8_t* codes = nullptr;  // [256] in the wished order
+  // -offset * sum of the codes in the lane: [64 / chain]; or of the part, or group: [16].
+  int32_t* starts = nullptr;
+  float* scales = nullptr;  // [16], one a part in natural order; or pairs: 8 scales, 8 sums
+  float* sums = nullptr;    // [16]: scale * sum of the codes of the part
+  float* values = nullptr;  // [256]: not encoded
 };
 
 // x for bulk: tiles of `tile_rows` rows, lanes = rows. In a tile that has `width` rows (padded to
@@ -127,6 +131,10 @@ struct BulkArgs {
 struct MatmulKernel {
   XWish wish;  // .fold and .sums follow from the formats: filled by wish_of
   void (*decode)(const DecodeArgs&) = nullptr;
+  // The same bits, faster from so many rows of x on, prepared in natural order, spans first. Null:
+  // `decode` takes any number of rows.
+  void (*decode_batch)(const DecodeArgs&) = nullptr;
+  int batch_rows = 0;
   void (*bulk)(const BulkArgs&) = nullptr;
   UnpackRows unpack = nullptr;  // encoded weights
 };
@@ -202,7 +210,7 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 // Fills the part of rows [begin, end) of m; x row 0 is row `first` of the activations. For bulk,
 // begin is a multiple of 64.
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                    int64_t end, int64_t k, const DecodeX& view);
+                    int64_t end, int64_t m, int64_t k, const DecodeX& view);
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
                   int64_t end, int64_t m, int64_t k, const BulkX& view, const Movers& movers);
 

@@ -38,7 +38,8 @@ DecodeX decode_arrays(const XWish& wish, int64_t m, int64_t k, Arrays& arrays) {
   x.n_spans = ceil_div(k, kSpan);
   const int64_t n = m * x.n_spans;
   x.codes = arrays.take<int8_t>(wish.encoded, n * kSpan);
-  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * kSpan / 4 / wish.chain);
+  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset,
+                                  n * (wish.part_starts ? kSpanParts : kSpan / 4 / wish.chain));
   x.scales = arrays.take<float>(wish.encoded, n * kSpanParts);
   x.sums = arrays.take<float>(wish.encoded && wish.sums && !wish.pairs, n * kSpanParts);
   x.values = arrays.take<float>(!wish.encoded, n * kSpan);
@@ -146,6 +147,17 @@ void decode_starts(const XWish& wish, const int8_t* codes, int32_t* starts) {
   }
 }
 
+// -offset * sum of the codes of each part; or of each group of 32, and zeros behind them.
+void part_starts(const XWish& wish, const EncodedSpan& span, int32_t* starts) {
+  for (int p = 0; p < kSpanParts; ++p) {
+    if (!wish.pairs) {
+      starts[p] = -wish.offset * span.sums[p];
+    } else {
+      starts[p] = p < 8 ? -wish.offset * (span.sums[2 * p] + span.sums[2 * p + 1]) : 0;
+    }
+  }
+}
+
 void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const DecodeX& view,
                          int64_t at) {
   int8_t* codes = view.codes + at * kSpan;
@@ -158,7 +170,9 @@ void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const Decod
       std::memcpy(codes + p * 8, span.codes + wish.order[p] * 8, 8);
     }
   }
-  if (wish.offset) {
+  if (wish.offset && wish.part_starts) {
+    part_starts(wish, span, view.starts + at * kSpanParts);
+  } else if (wish.offset) {
     decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
   }
   float* scales = view.scales + at * kSpanParts;
@@ -299,7 +313,7 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 }
 
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                    int64_t end, int64_t k, const DecodeX& view) {
+                    int64_t end, int64_t m, int64_t k, const DecodeX& view) {
   for (int64_t row = begin; row < end; ++row) {
     if (!wish.encoded) {
       float* out = view.values + row * view.n_spans * kSpan;
@@ -310,7 +324,7 @@ void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int6
     EncodedSpan span;
     for (int64_t i = 0; i < view.n_spans; ++i) {
       read_span(x, first + row, i, k, span);
-      prepare_decode_span(wish, span, view, row * view.n_spans + i);
+      prepare_decode_span(wish, span, view, wish.batch ? i * m + row : row * view.n_spans + i);
     }
   }
 }

@@ -163,8 +163,8 @@ struct FastUnpack : Format {
     int64_t n_blocks;
     Row(const WeightView& w, int64_t row)
         : at(w.planes[0] + row * w.row_bytes[0]), n_blocks(w.n_blocks) {}
-    LAMELLA_INLINE void prefetch(int64_t span) const {
-      prefetch_ahead<Avx2>(at + span * kBytes, kBytes);
+    LAMELLA_INLINE void prefetch(int64_t span, int64_t ahead) const {
+      cpu::prefetch<Avx2>(at + span * kBytes + ahead, kBytes);
     }
   };
 

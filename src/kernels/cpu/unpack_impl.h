@@ -20,10 +20,10 @@ struct RowSpan {
   alignas(64) float mins[kSpanParts];
 };
 
-// Asks for what lies kAhead behind `n` bytes that are read now.
+// Asks for n bytes.
 template <class U>
-LAMELLA_INLINE inline void prefetch_ahead(const uint8_t* at, int64_t n) {
-  for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(at + kAhead + i, 0, 2);
+LAMELLA_INLINE inline void prefetch(const uint8_t* at, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(at + i, 0, 2);
 }
 
 template <class U>
