@@ -36,7 +36,7 @@ struct Tile {
   int fold_steps;  // fold / 4
   int fold_parts;  // from the scale of a fold to that of the next
   int fold_shift;  // fold >> fold_shift: its scale of x
-  float* c;  // [row][kTileRows]
+  float* c;        // [row][kTileRows]
 };
 
 template <class U, int kRows, int kVectors, bool kMins, bool kScaleFolds, bool kSigned>
