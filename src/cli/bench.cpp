@@ -1,4 +1,5 @@
 // lamella bench: a model's speed beside what the machine could do, measured in the same run.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include "lamella/base/memory.h"
 #include "lamella/base/text.h"
 #include "lamella/cli/model_flags.h"
+#include "lamella/cli/peer.h"
 #include "lamella/cli/step.h"
 #include "lamella/cli/table.h"
 
@@ -18,7 +20,8 @@ using nlohmann::ordered_json;
 
 struct Options {
   ModelFlags model;
-  int64_t prefill = 256, decode = 64, depth = 128, sequences = 1, repeat = 3;
+  int64_t prefill = 256, decode = 64, depth = 128, sequences = 1, repeat = 3, rounds = 1;
+  std::string peer;
   bool machine = false, json = false;
 };
 
@@ -27,7 +30,8 @@ ordered_json machine_json(const Machine& m) {
           {"isa", m.isa},
           {"read_bytes_per_s", m.limits.read_bytes},
           {"f32_flops_per_s", m.limits.f32_flops},
-          {"int8_ops_per_s", m.limits.int8_ops}};
+          {"int8_ops_per_s", m.limits.int8_ops},
+          {"bf16_flops_per_s", m.limits.bf16_flops}};
 }
 
 std::string machine_text(const Machine& m) {
@@ -36,6 +40,9 @@ std::string machine_text(const Machine& m) {
   table.add({"memory read", fixed(m.limits.read_bytes / 1e9, 1) + " GB/s"});
   table.add({"f32 multiply-add", fixed(m.limits.f32_flops / 1e9, 1) + " GFLOP/s"});
   table.add({"int8 dot", fixed(m.limits.int8_ops / 1e9, 1) + " Gop/s"});
+  if (m.limits.bf16_flops > 0) {
+    table.add({"bf16 dot", fixed(m.limits.bf16_flops / 1e9, 1) + " GFLOP/s"});
+  }
   return table.text();
 }
 
@@ -102,41 +109,95 @@ struct Result {
   Machine machine;
   Measured prefill, decode;
   double prefill_rate = 0, decode_rate = 0, load_seconds = 0;
+  // One a round: ours over the peer's.
+  std::vector<double> peer_prefill, peer_decode, prefill_ratio, decode_ratio;
   int64_t peak_bytes = 0, weight_bytes = 0;
 };
 
 ordered_json phase_json(const Measured& m, const cpu::MachineLimits& limits) {
-  return {{"step_s", m.seconds},
-          {"flops", m.flops},
-          {"bytes", m.bytes},
-          {"share_of_roofline", m.share()},
-          {"share_of_read_bandwidth", m.bytes / m.seconds / limits.read_bytes},
-          {"share_of_int8_peak", m.flops / m.seconds / limits.int8_ops}};
+  return {
+      {"step_s", m.seconds},
+      {"flops", m.flops},
+      {"bytes", m.bytes},
+      {"share_of_roofline", m.share()},
+      {"share_of_read_bandwidth", m.bytes / m.seconds / limits.read_bytes},
+      {"share_of_int8_peak", m.flops / m.seconds / limits.int8_ops},
+      {"share_of_bf16_peak", limits.bf16_flops > 0 ? m.flops / m.seconds / limits.bf16_flops : 0}};
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+ordered_json peer_json(const std::vector<double>& rates, const std::vector<double>& ratios) {
+  return {{"tokens_per_s", rates}, {"ratios", ratios}, {"median_ratio", median(ratios)}};
 }
 
 ordered_json result_json(const Result& r) {
-  return {{"prefill_tokens_per_s", r.prefill_rate},
-          {"decode_tokens_per_s", r.decode_rate},
-          {"load_s", r.load_seconds},
-          {"peak_rss_bytes", r.peak_bytes},
-          {"weight_bytes", r.weight_bytes},
-          {"machine", machine_json(r.machine)},
-          {"prefill", phase_json(r.prefill, r.machine.limits)},
-          {"decode", phase_json(r.decode, r.machine.limits)}};
+  ordered_json j{{"prefill_tokens_per_s", r.prefill_rate},
+                 {"decode_tokens_per_s", r.decode_rate},
+                 {"load_s", r.load_seconds},
+                 {"peak_rss_bytes", r.peak_bytes},
+                 {"weight_bytes", r.weight_bytes},
+                 {"machine", machine_json(r.machine)},
+                 {"prefill", phase_json(r.prefill, r.machine.limits)},
+                 {"decode", phase_json(r.decode, r.machine.limits)}};
+  if (!r.peer_prefill.empty()) {
+    j["peer"] = {{"prefill", peer_json(r.peer_prefill, r.prefill_ratio)},
+                 {"decode", peer_json(r.peer_decode, r.decode_ratio)}};
+  }
+  return j;
 }
 
 std::string result_text(const Result& r, const Options& o) {
-  Table table({"", ">tokens/s", ">ms a step", ">GFLOP/s", ">GB/s", ">of the roofline"});
-  const auto row = [&](const std::string& name, double rate, const Measured& m) {
-    table.add({name, fixed(rate, 1), fixed(m.seconds * 1e3, 2), fixed(m.flops / m.seconds / 1e9, 1),
-               fixed(m.bytes / m.seconds / 1e9, 2), fixed(m.share() * 100, 0) + " %"});
+  std::vector<std::string> columns{"",         ">tokens/s", ">ms a step",  ">GFLOP/s",
+                                   ">of int8", ">GB/s",     ">of reading", ">of the roofline"};
+  if (!o.peer.empty()) columns.insert(columns.end(), {">peer", ">ratio"});
+  Table table(columns);
+  const auto percent = [](double share) { return fixed(share * 100, 0) + " %"; };
+  const auto row = [&](const std::string& name, double rate, const Measured& m,
+                       const std::vector<double>& peer, const std::vector<double>& ratio) {
+    const double flops = m.flops / m.seconds, bytes = m.bytes / m.seconds;
+    std::vector<std::string> cells{name,
+                                   fixed(rate, 1),
+                                   fixed(m.seconds * 1e3, 2),
+                                   fixed(flops / 1e9, 1),
+                                   percent(flops / r.machine.limits.int8_ops),
+                                   fixed(bytes / 1e9, 2),
+                                   percent(bytes / r.machine.limits.read_bytes),
+                                   percent(m.share())};
+    if (!peer.empty()) cells.insert(cells.end(), {fixed(median(peer), 1), fixed(median(ratio), 2)});
+    table.add(cells);
   };
-  row(str("prefill ", o.prefill), r.prefill_rate, r.prefill);
-  row(o.sequences == 1 ? str("decode ", o.decode) : str("decode ", o.decode, " x ", o.sequences),
-      r.decode_rate, r.decode);
+  row(str("prefill ", o.prefill), r.prefill_rate, r.prefill, r.peer_prefill, r.prefill_ratio);
+  const std::string decode = str("decode ", o.decode);
+  row(o.sequences == 1 ? decode : str(decode, " x ", o.sequences), r.decode_rate, r.decode,
+      r.peer_decode, r.decode_ratio);
   return str(table.text(), "\nloaded in ", fixed(r.load_seconds, 2), " s; weights ",
              human_bytes(static_cast<uint64_t>(r.weight_bytes)), ", peak resident ",
              human_bytes(static_cast<uint64_t>(r.peak_bytes)), "\n\n", machine_text(r.machine));
+}
+
+// Ours and the peer's in turn; medians of the rounds.
+void measure_rounds(Engine& engine, const Options& o, Result& r) {
+  CHECK_USER(o.peer.empty() || o.sequences == 1, "--peer measures one sequence; got --sequences ",
+             o.sequences);
+  std::vector<double> prefill, decode;  // tokens a second
+  for (int64_t i = 0; i < o.rounds; ++i) {
+    prefill.push_back(static_cast<double>(o.prefill) / time_prefill(engine, o));
+    decode.push_back(static_cast<double>(o.sequences) / time_decode(engine, o));
+    if (o.peer.empty()) continue;
+    const PeerRates peer =
+        run_peer(o.peer, {o.model.model, usable_threads(o.model.threads), o.prefill, o.decode});
+    r.peer_prefill.push_back(peer.prefill), r.peer_decode.push_back(peer.decode);
+    r.prefill_ratio.push_back(prefill.back() / peer.prefill);
+    r.decode_ratio.push_back(decode.back() / peer.decode);
+  }
+  r.prefill_rate = median(prefill), r.decode_rate = median(decode);
+  r.prefill.seconds = static_cast<double>(o.prefill) / r.prefill_rate;
+  r.decode.seconds = static_cast<double>(o.sequences) / r.decode_rate;
 }
 
 int run(const Options& o) {
@@ -152,15 +213,12 @@ int run(const Options& o) {
   const auto model = LanguageModel::load(o.model.model, load);
   Result r;
   Engine& engine = model->engine();
-  r.prefill.seconds = time_prefill(engine, o);
-  r.decode.seconds = time_decode(engine, o);
+  measure_rounds(engine, o, r);
   r.peak_bytes = peak_rss_bytes();  // measuring the limits takes memory of its own
   r.machine = measure_machine(o.model.threads);
   add_costs(r.prefill, engine, Phase::bulk, {o.prefill, o.prefill}, r.machine.limits);
   add_costs(r.decode, engine, Phase::decode, {1, o.depth + o.decode / 2, o.sequences},
             r.machine.limits);
-  r.prefill_rate = static_cast<double>(o.prefill) / r.prefill.seconds;
-  r.decode_rate = static_cast<double>(o.sequences) / r.decode.seconds;
   r.load_seconds = model->load_seconds();
   r.weight_bytes = engine.weight_bytes();
   std::fputs(o.json ? (result_json(r).dump(1) + "\n").c_str() : result_text(r, o).c_str(), stdout);
@@ -177,6 +235,10 @@ void add_bench(Command c) {
   c.integer("--depth", "N", o->depth, {1, 1 << 20}, "tokens that stand before those of decode");
   c.integer("--sequences", "N", o->sequences, {1, 1024}, "that decode together");
   c.integer("--repeat", "N", o->repeat, {1, 1000}, "tries; the best one counts");
+  c.integer("--rounds", "N", o->rounds, {1, 1000}, "of tries, the peer's in turn; medians count");
+  c.text("--peer", "COMMAND", o->peer,
+         "runs COMMAND MODEL --threads T --prefill N --decode M, whose last line is a JSON object "
+         "with tokens a second, ppN and tgM");
   c.flag("--machine", o->machine, "measure this machine's limits only");
   c.flag("--json", o->json, "one JSON object");
   c.action([o] { return run(*o); });

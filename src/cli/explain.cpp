@@ -61,7 +61,7 @@ struct Group {
   std::string op, place, row;
   int64_t count = 0;
   double flops = 0, bytes = 0, seconds = 0, ideal = 0;
-  bool memory = false, int8 = false;
+  std::string_view limit;
 };
 
 std::vector<Group> groups_of(const PhaseStory& story, bool each) {
@@ -78,7 +78,7 @@ std::vector<Group> groups_of(const PhaseStory& story, bool each) {
     ++g.count;
     g.flops += n.report.flops, g.bytes += n.report.bytes;
     g.seconds += n.seconds, g.ideal += n.roofline.seconds;
-    g.memory = n.roofline.memory, g.int8 = n.roofline.int8;
+    g.limit = n.roofline.limit;
   }
   return out;
 }
@@ -99,9 +99,7 @@ void print_phase(const PhaseStory& story, const Options& o) {
     table.add({std::to_string(g.count), g.op, g.place, g.row, fixed(g.flops / 1e6, 2),
                fixed(g.bytes / 1e6, 2), g.seconds > 0 ? fixed(g.seconds * 1e6, 0) : "-",
                percent(g.seconds, story.seconds), percent(g.ideal, g.seconds),
-               g.memory ? "memory"
-               : g.int8 ? "int8"
-                        : "f32"});
+               std::string(g.limit)});
     seconds += g.seconds, ideal += g.ideal;
   }
   std::fputs(table.text().c_str(), stdout);
@@ -149,9 +147,7 @@ ordered_json node_json(const NodeStory& n) {
           {"seconds", n.seconds},
           {"roofline_seconds", n.roofline.seconds},
           {"share_of_roofline", n.share()},
-          {"bound_by", n.roofline.memory ? "memory"
-                       : n.roofline.int8 ? "int8"
-                                         : "f32"}};
+          {"bound_by", n.roofline.limit}};
 }
 
 ordered_json phase_json(const PhaseStory& story) {
@@ -189,6 +185,7 @@ int run(const Options& o) {
                    {"read_bytes_per_s", machine.limits.read_bytes},
                    {"f32_flops_per_s", machine.limits.f32_flops},
                    {"int8_ops_per_s", machine.limits.int8_ops},
+                   {"bf16_flops_per_s", machine.limits.bf16_flops},
                    {"phases", ordered_json::array()}};
     for (const PhaseStory& p : story) j["phases"].push_back(phase_json(p));
     std::puts(j.dump(1).c_str());

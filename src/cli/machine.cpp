@@ -19,8 +19,10 @@ int usable_cores() {
 
 }  // namespace
 
+int usable_threads(int threads) { return threads > 0 ? threads : usable_cores(); }
+
 Machine measure_machine(int threads) {
-  ThreadPool pool(threads > 0 ? threads : usable_cores());
+  ThreadPool pool(usable_threads(threads));
   const cpu::Isa isa = cpu::best_isa();
   return {pool.size(), std::string(cpu::name(isa)), cpu::measure_limits(isa, pool)};
 }

@@ -13,7 +13,10 @@ struct Machine {
   cpu::MachineLimits limits;
 };
 
-// Measures for about 0.3 s; `threads` as in options, 0 for one a core.
+// `threads` as in options: 0 is one for each core that this process may run on.
+int usable_threads(int threads);
+
+// Measures for about 0.3 s.
 Machine measure_machine(int threads);
 
 }  // namespace lamella::cli

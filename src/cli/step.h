@@ -1,6 +1,8 @@
 // Sizes and costs of one step of a model, for reports.
 #pragma once
 
+#include <string_view>
+
 #include "lamella/cli/machine.h"
 #include "lamella/lm/engine.h"
 
@@ -17,8 +19,7 @@ DimBinding bind_step(const Graph& graph, int64_t context, const StepSizes& sizes
 // What limits a node, and how fast the limits would let it be.
 struct Roofline {
   double seconds = 0;
-  bool int8 = false;    // its products are of bytes
-  bool memory = false;  // reading takes longer than computing
+  std::string_view limit;  // "memory", "f32", "int8" or "bf16": what takes that long
 };
 Roofline roofline(const Graph& graph, const NodeReport& node, const cpu::MachineLimits& limits);
 

@@ -8,6 +8,7 @@ namespace lamella::cpu {
 
 struct MachineLimits {
   double int8_ops = 0;    // multiplications and additions of bytes a second
+  double bf16_flops = 0;  // the same of bf16; 0: no unit for them
   double f32_flops = 0;   // of fused multiply-adds, two each
   double read_bytes = 0;  // a second, from memory
 };

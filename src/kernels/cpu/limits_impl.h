@@ -11,6 +11,11 @@ struct LimitLoops {
   uint32_t (*read)(const uint8_t* bytes, int64_t n);  // n: a multiple of 1024
 };
 
+// Units beside the vectors' own: each returns the multiplications made.
+int64_t bf16_dots_avx512(int64_t rounds);
+int64_t bf16_tiles_amx(int64_t rounds);
+int64_t int8_tiles_amx(int64_t rounds);
+
 extern const LimitLoops kScalarLimits, kAvx2Limits, kAvx512Limits;
 
 inline constexpr int kChains = 12;  // more than latency times throughput

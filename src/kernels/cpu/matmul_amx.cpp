@@ -2,28 +2,15 @@
 // panel; a tile of x is 16 pairs of elements of 16 rows, as prepared; products come out with lanes
 // = rows of x.
 #include "lamella/kernels/cpu/gemm_bf16_impl.h"
+#include "lamella/kernels/cpu/tiles_amx.h"
 
 namespace lamella::cpu {
 namespace {
 
-// Eight tiles of 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
 struct Amx {
   static constexpr int kRows = 16, kTileRows = 16;  // what a tile reads lies together
 
-  // Tiles are a thread's, and cost its switches while they are in use.
-  struct Scope {
-    Scope() {
-      static constexpr TileConfig kConfig;
-      _tile_loadconfig(&kConfig);
-    }
-    ~Scope() { _tile_release(); }
-  };
+  using Scope = TileScope;
 
   // Tiles 0 to 2 are sums, of weights' rows 0, 16 and 32 with 16 rows of x; 3 to 5 hold weights, 6
   // and 7 x in turn. Measured: a tile that is loaded waits for the last product that reads it, so
