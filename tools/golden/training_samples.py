@@ -88,7 +88,74 @@ def ropes():
         case("axial_rope", [x, at], f"Attrs{{.pairing = RopePairing::{pairing}, .base = {base}}}", [y])
 
 
+Q_MAX = {8: 127, 4: 7, 2: 1}
+
+
+def channels(x, axis):
+    """x as rows that share a scale, and the way back."""
+    if axis is None:
+        return x.reshape(1, -1), lambda rows: np.reshape(rows, x.shape)
+    moved = np.moveaxis(x, axis, 0)
+    return moved.reshape(len(moved), -1), lambda rows: np.moveaxis(np.reshape(rows, moved.shape), 0, axis)
+
+
+def quant_attrs(**fields):
+    """In the order of the struct."""
+    words = {"mode": "ScaleMode::", "gradient": "StraightThrough::"}
+    order = ("bits", "per_channel", "axis", "mode", "momentum", "gradient")
+    return "Attrs{" + ", ".join(f".{k} = {words.get(k, '')}{fields[k]}" for k in order if k in fields) + "}"
+
+
+def fake_quantized():
+    for bits, axis, mode, shape in ((8, None, "batch", (3, 7)), (4, 0, "batch", (3, 7)), (2, 1, "batch", (2, 3, 4)), (4, None, "ema", (3, 7)),
+                                    (8, 0, "ema", (3, 7)), (4, 1, "fixed", (3, 6)), (2, None, "learnt", (20,)), (8, None, "fixed", (3, 7))):
+        x, q_max, momentum = grid(*shape), Q_MAX[bits], 0.75
+        rows, back = channels(x, axis)
+        old = grid(len(rows), low=0, high=1) / 4 + 0.125
+        if mode == "ema":
+            old[-1] = 0.375 if axis is None else 0
+        if mode == "fixed" and bits == 8:  # most x lie beyond the last step
+            old[:] = 1 / 256
+        y, used = [], []
+        for row, before in zip(rows, old):
+            now = np.abs(row).max() / q_max
+            s = {"batch": now, "ema": momentum * before + (1 - momentum) * now if before else now}.get(mode, before)
+            s = float(np.float32(s))
+            used.append(s)
+            y.append([min(max(round(v / s), -q_max), q_max) * s for v in row])
+        one = (lambda v: np.array(v[0])) if axis is None else np.array
+        fields = {"bits": bits, "mode": mode, "momentum": momentum}
+        if axis is not None:
+            fields |= {"per_channel": "true", "axis": axis}
+        case("fake_quantize", [x] if mode == "batch" else [x, one(old)], quant_attrs(**fields), [back(y), one(used)], grad=False)
+
+
+def slope_of(kind, u, q_max):
+    return {"identity": 1, "clipped": float(abs(round(u)) <= q_max), "tanh": 1 - np.tanh(u) ** 2,
+            "hard_tanh": max(0, 1 - abs(u) / q_max)}[kind]
+
+
+def fake_quantize_grads():
+    for kind, bits, axis, shape in (("identity", 4, None, (3, 7)), ("clipped", 4, 1, (2, 3, 4)), ("tanh", 2, 0, (4, 5)),
+                                    ("hard_tanh", 8, None, (20,)), ("clipped", 2, None, (4, 4))):
+        g, x, q_max = grid(*shape), grid(*shape), Q_MAX[bits]
+        rows, back = channels(x, axis)
+        of_g, _ = channels(g, axis)
+        # Few digits, so that a quotient which is a half is one exactly.
+        scale = np.round((grid(len(rows), low=0, high=1) + 0.625) / q_max * 1024) / 1024
+        dx, dscale = [], []
+        for row, grads, s in zip(rows, of_g, scale):
+            dx.append([d * slope_of(kind, v / s, q_max) for d, v in zip(grads, row)])
+            by_scale = [d * (round(v / s) - v / s if abs(v / s) < q_max else q_max * np.sign(v)) for d, v in zip(grads, row)]
+            dscale.append(sum(by_scale) / np.sqrt(len(row) * q_max))
+        one = (lambda v: np.array(v[0])) if axis is None else np.array
+        fields = {"bits": bits, "gradient": kind} | ({} if axis is None else {"per_channel": "true", "axis": axis})
+        case("fake_quantize_grad", [g, x, one(scale)], quant_attrs(**fields), [back(dx), one(dscale)], grad=False)
+
+
 losses()
 modulated()
 ropes()
+fake_quantized()
+fake_quantize_grads()
 write_all(f"NumPy {np.__version__}, tools/golden/training_samples.py")

@@ -1,5 +1,6 @@
 #include "lamella/ops/families.h"
-
+#include "lamella/ops/quant/fake_quantize.h"
+#include "lamella/ops/quant/fake_quantize_grad.h"
 #include "lamella/ops/quant/pack.h"
 #include "lamella/ops/quant/unpack.h"
 
@@ -8,7 +9,7 @@ namespace lamella {
 std::span<const Op* const> quant_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<Pack>, &op<Unpack>,
+      &op<FakeQuantizeGrad>, &op<FakeQuantize>, &op<Pack>, &op<Unpack>,
       // sorted:end
   };
   return kOps;
