@@ -209,7 +209,7 @@ void prepare(const Round& round, ThreadPool& pool) {
     if (round.m * call.k < kWorthSharing) {
       fill(0, round.m, 0);
     } else {
-      pool.run_ranges(round.m, call.phase == Phase::bulk ? kTileRows : 1, fill);
+      pool.run_ranges(round.m, call.phase == Phase::bulk ? 16 : 1, fill);
     }
   }
 }

@@ -208,7 +208,7 @@ DecodeX decode_x_view(const XWish& wish, int64_t m, int64_t k, std::byte* buffer
 BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* x,
                   std::byte* buffer);
 // Fills the part of rows [begin, end) of m; x row 0 is row `first` of the activations. For bulk,
-// begin is a multiple of 64.
+// begin is a multiple of 16.
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
                     int64_t end, int64_t m, int64_t k, const DecodeX& view);
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
