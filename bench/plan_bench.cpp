@@ -1,15 +1,18 @@
 // What compiling and binding cost, on a chain of decoder layers with symbolic sizes and small
 // weights: a first bind (a new frame, sizes, placement), a bind with other sizes (smaller: the
-// placement is kept; larger: made anew), a run with the sizes of the run before, and the way from
-// text to a program. The argument is the number of nodes that compute: of the program for binds, of
-// the text for the way from it.
+// placement is kept; larger: made anew), a run with the sizes of the run before, a run whose
+// kernels do nothing, and the way from text to a program. The argument is the number of nodes that
+// compute: of the program for binds and runs, of the text for the way from it.
 #include <benchmark/benchmark.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lamella/backends/cpu/cpu.h"
+#include "lamella/backends/cpu/device.h"
+#include "lamella/backends/planned/executable.h"
 #include "lamella/backends/planned/frame.h"
 #include "lamella/base/error.h"
 #include "lamella/ir/parse.h"
@@ -92,12 +95,12 @@ int64_t layers_for(int64_t n, Measure measure) {
 }
 
 struct Chain {
-  std::unique_ptr<Backend> cpu = make_cpu_backend({.threads = 1});
+  std::unique_ptr<Backend> cpu;
   std::shared_ptr<const Executable> executable;
   std::vector<Tensor> parameters;
 
   Graph lowered(int64_t n_layers) const { return optimize(chain(n_layers), cpu->target({})).graph; }
-  explicit Chain(int64_t n_nodes) {
+  explicit Chain(int64_t n_nodes, int threads = 1) : cpu(make_cpu_backend({.threads = threads})) {
     const int64_t n_layers =
         layers_for(n_nodes, [&](int64_t n) { return n_computing(lowered(n)); });
     executable = cpu->build(lowered(n_layers), {});
@@ -212,6 +215,37 @@ void same_sizes(benchmark::State& state) {
   count_nodes(state, c.executable->graph());
 }
 BENCHMARK(same_sizes)->Arg(1000)->Arg(10000)->Unit(benchmark::kMicrosecond);
+
+// What stands for a kernel: a parallel region of nothing.
+planned::Status idle(const planned::StepCx& step) {
+  ThreadPool& pool = *step.device<cpu::Device>().pool;
+  pool.run(pool.size(), [](int64_t, int) {});
+  return {};
+}
+
+// A decode step of a program whose kernels do nothing, with so many threads: what is left is the
+// runtime's own.
+void idle_kernels(benchmark::State& state) {
+  const Chain c(state.range(0), static_cast<int>(state.range(1)));
+  auto plan = std::make_shared<planned::Plan>(new_frame(c)->plan());
+  std::deque<planned::Row> rows;
+  const auto silence = [&](const planned::Row*& row) {
+    if (row) row = &rows.emplace_back(*row), rows.back().launch = idle;
+  };
+  for (planned::Step& step : plan->steps) silence(step.row);
+  silence(plan->copy_row);
+  const Given given(c, 1);
+  const auto frame = planned::make_executable(plan)->new_frame();
+  for (auto _ : state) frame->run(given.args);
+  const auto n = static_cast<double>(plan->steps.size());
+  state.counters["steps"] = n;
+  state.counters["a_step"] = benchmark::Counter(
+      n, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(idle_kernels)
+    ->ArgsProduct({{250}, {1, 2, 16}})
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 
 // Counters: milliseconds of each part and stage in the last iteration.
 void text_to_program(benchmark::State& state) {
