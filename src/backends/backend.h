@@ -18,6 +18,8 @@ namespace lamella {
 struct CompileOptions {
   Phase phase = Phase::bulk;
   bool exact = false;  // activations stay f32
+  // In bulk, weights of small blocks are multiplied in wider ones; nothing with `exact`.
+  bool requantize = false;
   bool allow_fallback =
       false;  // nodes that no row takes run on the reference, and the report says so
   std::string force_row =

@@ -161,6 +161,13 @@ ordered_json phase_json(const PhaseStory& story) {
   return j;
 }
 
+void print_requantized(const std::vector<RequantizedWeight>& weights) {
+  if (weights.empty()) return;
+  Table table({"prompts multiply, requantized", ">relative error"});
+  for (const RequantizedWeight& w : weights) table.add({w.name, fixed(100 * w.error, 3) + " %"});
+  std::fputs(table.text().c_str(), stdout);
+}
+
 int run(const Options& o) {
   LoadOptions load = load_options(o.model);
   if (!o.dump.empty()) {
@@ -173,10 +180,12 @@ int run(const Options& o) {
   if (load.context == 0) load.context = room;
   const auto model = LanguageModel::load(o.model.model, load);
   const Machine machine = measure_machine(o.model.threads);
-  const Graph source = build_model(load_checkpoint(model->path()),
-                                   {.kv_type = load.kv_type, .context = load.context})
-                           .graph;
-  const std::vector<PhaseStory> story = explain_model(*model, source, o.prompt, machine.limits);
+  const Model source = build_model(load_checkpoint(model->path()),
+                                   {.kv_type = load.kv_type, .context = load.context});
+  const std::vector<PhaseStory> story =
+      explain_model(*model, source.graph, o.prompt, machine.limits);
+  const std::vector<RequantizedWeight> requantized =
+      requantized_weights(model->engine().program(Phase::bulk), source.weights);
   if (o.json) {
     ordered_json j{{"model", model->path()},
                    {"backend", o.model.backend},
@@ -188,6 +197,8 @@ int run(const Options& o) {
                    {"bf16_flops_per_s", machine.limits.bf16_flops},
                    {"phases", ordered_json::array()}};
     for (const PhaseStory& p : story) j["phases"].push_back(phase_json(p));
+    for (const RequantizedWeight& w : requantized)
+      j["requantized"].push_back({{"weight", w.name}, {"relative_error", w.error}});
     std::puts(j.dump(1).c_str());
     return kDone;
   }
@@ -202,6 +213,7 @@ int run(const Options& o) {
     print_stages(p);
     std::puts("");
   }
+  print_requantized(requantized);
   return kDone;
 }
 

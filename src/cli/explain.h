@@ -1,6 +1,7 @@
 // What `lamella explain` finds out of a model, to be printed as text or as JSON.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,17 @@ struct PhaseStory {
 // the passes; `prompt` tokens are the prefill.
 std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source, int64_t prompt,
                                       const cpu::MachineLimits& limits);
+
+// A weight that prompts multiply in wider blocks, and what that loses: the root of the mean squared
+// difference over that of the mean squared weight.
+struct RequantizedWeight {
+  std::string name;
+  double error = 0;
+};
+
+// Those of the program for prompts; `weights` are the model's own, by name.
+std::vector<RequantizedWeight> requantized_weights(
+    const Program& program, const std::map<std::string, Tensor, std::less<>>& weights);
 
 // What dump_stage takes, in the order of the pipeline.
 std::vector<std::string> stage_names();

@@ -1,9 +1,14 @@
 // Where the facts of `lamella explain` come from: the program's report, the ops, and a watch.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "lamella/cli/explain.h"
 #include "lamella/ops/op.h"
+#include "lamella/ops/quant/pack.h"
+#include "lamella/ops/quant/unpack.h"
+#include "lamella/passes/passes.h"
+#include "lamella/quant/format.h"
 
 namespace lamella::cli {
 namespace {
@@ -137,6 +142,52 @@ std::vector<PhaseStory> explain_model(LanguageModel& model, const Graph& source,
       story.nodes.push_back(std::move(n));
     }
     out.push_back(std::move(story));
+  }
+  return out;
+}
+
+namespace {
+
+double requantizing_error(const Tensor& w, const quant::Format& to) {
+  const quant::Format& from = *w.dtype().info().format;
+  const int64_t k = w.shape().back(), n_rows = k == 0 ? 0 : w.numel() / k;
+  std::vector<float> old(static_cast<size_t>(k)), changed(old.size());
+  std::vector<uint8_t> bytes(static_cast<size_t>(quant::plane_offset(to, to.n_planes, 1, k)));
+  double difference = 0, size = 0;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    quant::BlockPtr at{}, read{};
+    quant::MutableBlockPtr write{};
+    for (int p = 0; p < from.n_planes; ++p)
+      at[p] = w.as<const uint8_t>() + quant::plane_offset(from, p, n_rows, k) +
+              row * from.blocks(k) * from.planes[p].block_bytes;
+    for (int p = 0; p < to.n_planes; ++p)
+      read[p] = write[p] = bytes.data() + quant::plane_offset(to, p, 1, k);
+    quant::decode_row(from, at, k, old.data());
+    quant::encode_row(to, old.data(), k, write);
+    quant::decode_row(to, read, k, changed.data());
+    for (size_t i = 0; i < old.size(); ++i) {
+      difference += std::pow(double{changed[i]} - old[i], 2);
+      size += std::pow(old[i], 2);
+    }
+  }
+  return size > 0 ? std::sqrt(difference / size) : 0;
+}
+
+}  // namespace
+
+std::vector<RequantizedWeight> requantized_weights(
+    const Program& program, const std::map<std::string, Tensor, std::less<>>& weights) {
+  std::vector<RequantizedWeight> out;
+  if (!program.prologue()) return out;
+  const Graph& g = program.prologue()->graph();
+  for (const Node& n : g.nodes()) {
+    if (!n.is(op<Pack>) || n.outputs[0].dtype != find_dtype(kRequantized)) continue;
+    const Node& unpacked = g.node(n.inputs[0]);
+    if (!unpacked.is(op<Unpack>) || !g.node(unpacked.inputs[0]).is(op<Parameter>)) continue;
+    const std::string& name = g.input_name(unpacked.inputs[0]);
+    const auto w = weights.find(name);
+    if (w == weights.end()) continue;
+    out.push_back({name, requantizing_error(w->second, *n.outputs[0].dtype.info().format)});
   }
   return out;
 }

@@ -12,6 +12,9 @@ void add_model_flags(Command& c, ModelFlags& f, bool required) {
       "type of the KV cache: f16, bf16, f32, q8_0 or q4_0; f16 unless --exact, which takes f32");
   c.choice("--backend", "B", f.backend, backend_names(), "what computes");
   c.flag("--exact", f.exact, "activations and KV cache stay f32");
+  c.choice("--weights", "HOW", f.weights, {"exact", "requantized"},
+           "prompts multiply the weights as they are, or made int8 in blocks of 128: faster, less "
+           "accurate; explain gives the error");
 }
 
 LoadOptions load_options(const ModelFlags& f) {
@@ -19,7 +22,8 @@ LoadOptions load_options(const ModelFlags& f) {
                 .threads = f.threads,
                 .context = f.context,
                 .kv_type = f.exact ? kF32 : kF16,
-                .exact = f.exact};
+                .exact = f.exact,
+                .requantize = f.weights == "requantized"};
   if (!f.kv.empty()) o.kv_type = find_dtype(f.kv);
   return o;
 }

@@ -9,7 +9,7 @@
 namespace lamella::cli {
 
 struct ModelFlags {
-  std::string model, kv, backend = "cpu";
+  std::string model, kv, backend = "cpu", weights = "exact";
   int64_t context = 0;
   int threads = 0;
   bool exact = false;

@@ -169,7 +169,9 @@ Engine::Engine(Model model, std::shared_ptr<const Weights> weights, const Backen
       snapshot_every_(options.snapshot_every) {
   for (Phase phase : {Phase::bulk, Phase::decode}) {
     const size_t i = static_cast<size_t>(phase);
-    programs_[i] = compile(model.graph, backend, {.phase = phase, .exact = options.exact});
+    programs_[i] =
+        compile(model.graph, backend,
+                {.phase = phase, .exact = options.exact, .requantize = options.requantize});
     executions_[i] = std::make_unique<Execution>(programs_[i], *weights_);
   }
 }

@@ -69,6 +69,7 @@ struct EngineOptions {
   int64_t context = 0;        // positions a sequence may have; 0: what the model was trained for
   int64_t max_sequences = 1;  // room for this many sequences of that length
   bool exact = false;
+  bool requantize = false;  // see CompileOptions
   // Room for snapshots beside them, taken whenever a sequence passes a multiple of this many
   // positions, and when it is told to. Sequences that need pages drop snapshots.
   int64_t snapshot_bytes = 0, snapshot_every = 512;

@@ -26,6 +26,7 @@ struct LoadOptions {
   int64_t max_sequences = 1;
   DType kv_type = kF16;
   bool exact = false;          // f32 activations; the KV type is as given
+  bool requantize = false;     // see CompileOptions
   int64_t snapshot_bytes = 0;  // see EngineOptions
 };
 

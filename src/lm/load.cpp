@@ -94,6 +94,7 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
   const EngineOptions engine{.context = context,
                              .max_sequences = options.max_sequences,
                              .exact = options.exact,
+                             .requantize = options.requantize,
                              .snapshot_bytes = options.snapshot_bytes};
   m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
   m->load_seconds_ =

@@ -12,37 +12,17 @@
 #include "lamella/ops/linalg/linear.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/linalg/multi_linear.h"
-#include "lamella/ops/math/elementwise_region.h"
 #include "lamella/ops/math/sub.h"
 #include "lamella/ops/quant/pack.h"
 #include "lamella/ops/quant/unpack.h"
 #include "lamella/ops/reduce/sum.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/unsqueeze.h"
+#include "lamella/passes/leaving.h"
 #include "lamella/passes/passes.h"
 
 namespace lamella {
 namespace {
-
-// Nodes whose result is an output of the graph, or becomes one by elementwise ops on it alone.
-std::vector<bool> find_leaving(const Graph& graph) {
-  const auto& nodes = graph.nodes();
-  std::vector<bool> leaves(nodes.size());
-  for (const NamedValue& output : graph.outputs()) leaves[output.id.node] = true;
-  for (size_t i = nodes.size(); i-- > 0;) {
-    if (!leaves[i] || !(nodes[i].op->has(kElementwise) || nodes[i].is(op<ElementwiseRegion>)))
-      continue;
-    const ValueId* only = nullptr;
-    size_t n_data = 0;
-    for (const ValueId& id : nodes[i].inputs) {
-      if (id.absent() || nodes[id.node].is(op<Constant>)) continue;
-      only = &id;
-      ++n_data;
-    }
-    if (n_data == 1) leaves[only->node] = true;
-  }
-  return leaves;
-}
 
 Value multiply_in_parts(Value x, Value w, const AttrBox& attrs, DType encoding) {
   const Value coarse = unpack(pack(x, {.to = encoding}));
@@ -78,7 +58,7 @@ AttrBox rounded(const Node& n) {
 }  // namespace
 
 Graph pack_activations(Graph graph, const Target& target) {
-  const std::vector<bool> leaves = find_leaving(graph);
+  const std::vector<bool> leaves = leaving_nodes(graph);
   auto packed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const DType encoding = target.activation_encoding(r.from(), i);
     if (encoding.is_none()) return std::nullopt;

@@ -19,6 +19,7 @@ constexpr Pass kPipeline[] = {
     {"fold_expanded", "constants of the formulas", fold_constants},
     {"canonicalise_expanded", "rewrite rules on the formulas", canonicalise},
     {"form_regions", "elementwise chains", form_regions},
+    {"requantize_weights", "wider blocks for integer products, if asked for", requantize_weights},
     {"pack_activations", "encoded activations for integer products", pack_activations},
     {"eliminate_packed", "packs of one value become one", eliminate_common},
     {"choose_layouts", "operand orders without copies", choose_layouts},
@@ -44,6 +45,7 @@ Lowered optimize(const Graph& graph, const Target& target, const OptimizeOptions
   Lowered lowered{graph, {Graph("prologue", graph.dims())}};
   for (const Pass& pass : kPipeline) {
     if (pass.run == pack_activations && options.exact) continue;
+    if (pass.run == requantize_weights && (options.exact || !options.requantize)) continue;
     const auto start = Clock::now();
     lowered.graph = prune(pass.run(std::move(lowered.graph), target));
     finish_stage(pass.name, start, lowered.graph);

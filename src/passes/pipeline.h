@@ -42,7 +42,8 @@ struct StageTime {
 };
 
 struct OptimizeOptions {
-  bool exact = false;         // skip packing of activations
+  bool exact = false;         // skip packing of activations, and requantizing
+  bool requantize = false;    // weights into wider blocks
   bool hoist = true;          // split off weight-only work
   bool verify_stages = true;  // before and after each stage
   // Called with a stage's name and its graph; for dumps.

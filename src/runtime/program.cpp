@@ -10,6 +10,7 @@ std::shared_ptr<const Program> compile(const Graph& graph, const Backend& backen
                                        const OptimizeOptions* optimize_options) {
   OptimizeOptions how = optimize_options ? *optimize_options : OptimizeOptions{};
   how.exact = options.exact;
+  how.requantize = options.requantize && options.phase == Phase::bulk;
   auto program = std::make_shared<Program>();
   Lowered lowered = optimize(graph, backend.target(options), how, &program->stage_times_);
   program->options_ = options;

@@ -25,6 +25,8 @@ class Program : public std::enable_shared_from_this<Program> {
   // order.
   const Graph& graph() const { return executable_->graph(); }
   const std::vector<StageTime>& stage_times() const { return stage_times_; }
+  // What is computed of the parameters alone, once; null: nothing.
+  const Program* prologue() const { return prologue_.get(); }
   const CompileOptions& options() const { return options_; }
   const std::string& backend_name() const { return backend_name_; }
   std::vector<NodeReport> report(const DimBinding& binding) const {
@@ -57,7 +59,8 @@ class Program : public std::enable_shared_from_this<Program> {
   mutable std::vector<std::unique_ptr<Frame>> free_frames_;
 };
 
-// Optimises and builds. `optimize_options` adds dumps and such; its `exact` follows `options`.
+// Optimises and builds. `optimize_options` adds dumps and such; its `exact` and
+// `requantize` follow `options`.
 std::shared_ptr<const Program> compile(const Graph& graph, const Backend& backend,
                                        const CompileOptions& options = {},
                                        const OptimizeOptions* optimize_options = nullptr);

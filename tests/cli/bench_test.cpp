@@ -57,5 +57,25 @@ TEST_F(Bench, DecodesSeveralSequencesOverACacheInBlocks) {
   }
 }
 
+TEST_F(Bench, RequantizedWeightsAreExplainedOneByOne) {
+  const std::string packed = model_ + ".q4_0.gguf";
+  ASSERT_EQ(run_cli({"quantize", model_, packed, "--type", "q4_0"}).status, 0);
+  const CliResult r = run_cli({"explain", packed, "--prefill", "8", "--threads", "1", "--weights",
+                               "requantized", "--json"});
+  std::filesystem::remove(packed);
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto j = nlohmann::json::parse(r.out);
+  // A machine that multiplies bf16 instead leaves the weights as they are.
+  if (j["isa"] == "amx") {
+    EXPECT_FALSE(j.contains("requantized"));
+    return;
+  }
+  ASSERT_EQ(j["requantized"].size(), 6u);  // all but ffn_down, whose rows 128 does not divide
+  for (const auto& w : j["requantized"]) {
+    EXPECT_GT(w["relative_error"].get<double>(), 1e-4) << w;
+    EXPECT_LT(w["relative_error"].get<double>(), 0.01) << w;
+  }
+}
+
 }  // namespace
 }  // namespace lamella::test

@@ -23,6 +23,7 @@ constexpr TestedPass kTested[] = {
     {form_regions, form_regions_suite},
     {fuse, fuse_suite},
     {pack_activations, pack_activations_suite},
+    {requantize_weights, requantize_weights_suite},
     {schedule, schedule_suite},
     // sorted:end
 };

@@ -60,7 +60,7 @@ TEST(Pipeline, StagesAreSeenAndTimedInOrder) {
   want.emplace_back("hoist_weight_only");
   std::vector<std::string> seen, timed;
   std::vector<StageTime> times;
-  OptimizeOptions options;
+  OptimizeOptions options{.requantize = true, .observe = {}};
   options.observe = [&](std::string_view name, const Graph& g) {
     seen.emplace_back(name);
     EXPECT_EQ(print(parse_graph(print(g), pass_ops())), print(g)) << "of stage " << name;

@@ -13,6 +13,7 @@ PassSuite fold_constants_suite();
 PassSuite form_regions_suite();
 PassSuite fuse_suite();
 PassSuite pack_activations_suite();
+PassSuite requantize_weights_suite();
 PassSuite schedule_suite();
 
 }  // namespace lamella::test

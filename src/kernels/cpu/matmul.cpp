@@ -351,7 +351,7 @@ void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
 
 const quant::Format* activation_encoding(const quant::Format& format, Isa) {
   if (!format.unpack) return nullptr;
-  return quant::find_format(format.block >= 256 ? "q8_256" : "q8_32");
+  return quant::find_format(format.group >= 128 || format.block >= 256 ? "q8_256" : "q8_32");
 }
 
 }  // namespace lamella::cpu
