@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "lamella/base/error.h"
 #include "lamella/check/cases.h"
@@ -345,10 +347,17 @@ void for_each_case(const std::string& pattern, Report& report, Visit visit) {
 
 Report check_parity(const ParityOptions& options) {
   Report report;
-  for_each_case(options.op_pattern, report,
-                [&](const Op& op, size_t i, const Sample& sample, DType dtype) {
-                  if (sample.error.empty()) check_sample(options, op, i, sample, dtype, report);
-                });
+  const Op* last = nullptr;
+  std::set<size_t> taken;
+  for_each_case(
+      options.op_pattern, report, [&](const Op& op, size_t i, const Sample& sample, DType dtype) {
+        if (&op != std::exchange(last, &op)) taken.clear();
+        const bool is_full = static_cast<int64_t>(taken.size()) == options.samples_per_op &&
+                             options.samples_per_op > 0 && !taken.count(i);
+        if (!sample.error.empty() || is_full) return;
+        taken.insert(i);
+        check_sample(options, op, i, sample, dtype, report);
+      });
   return report;
 }
 

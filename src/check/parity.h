@@ -27,6 +27,7 @@ struct ParityOptions {
   std::vector<Subject> subjects;
   std::string op_pattern = "*";
   uint64_t seed = 1;
+  int64_t samples_per_op = 0;  // 0: all of them
 };
 
 Report check_parity(const ParityOptions& options);

@@ -1,4 +1,7 @@
 // lamella check parity|perf|support: a back end's kernels over the ops' own samples.
+#include <algorithm>
+#include <map>
+
 #include "lamella/backends/cpu/cpu.h"
 #include "lamella/backends/mlx/mlx.h"
 #include "lamella/backends/reference/reference.h"
@@ -13,8 +16,9 @@ namespace lamella::cli {
 namespace {
 
 struct Options {
-  std::string backend = "cpu", op = "*", isa = "all", mode = "lazy", lowering = "cpu";
-  int64_t seed = 1;
+  std::string backend = "cpu", op = "*", isa = "all", mode = "lazy", lowering = "cpu",
+              device = "cpu";
+  int64_t seed = 1, samples_per_op = 0;
   int threads = 0;
   CheckOutput output;
 };
@@ -44,13 +48,17 @@ std::shared_ptr<const Backend> cpu_backend(const Options& o, cpu::Isa isa) {
 std::shared_ptr<const Backend> mlx_backend(const Options& o) {
   return make_mlx_backend({.threads = o.threads,
                            .mode = named<MlxMode>(o.mode),
-                           .lowering = named<MlxLowering>(o.lowering)});
+                           .lowering = named<MlxLowering>(o.lowering),
+                           .device = named<MlxDevice>(o.device)});
 }
 
 // Each instruction set of the machine, or the one that was named.
 std::vector<check::Subject> subjects(const Options& o) {
   if (o.backend == "reference") return {{"reference", make_reference_backend()}};
-  if (o.backend == "mlx") return {{str("mlx ", o.mode, " ", o.lowering), mlx_backend(o)}};
+  if (o.backend == "mlx") {
+    const std::string& rows = o.device == "gpu" ? "on a GPU" : o.lowering;
+    return {{str("mlx ", o.mode, " ", rows), mlx_backend(o)}};
+  }
   std::vector<check::Subject> out;
   for (cpu::Isa isa : cpu::usable_isas())
     if (o.isa == "all" || o.isa == cpu::name(isa))
@@ -59,16 +67,61 @@ std::vector<check::Subject> subjects(const Options& o) {
 }
 
 int run_parity(const Options& o) {
-  return finish_op_check(
-      check::check_parity(
-          {.subjects = subjects(o), .op_pattern = o.op, .seed = static_cast<uint64_t>(o.seed)}),
-      o.op, o.output);
+  check::Report report = check::check_parity({.subjects = subjects(o),
+                                              .op_pattern = o.op,
+                                              .seed = static_cast<uint64_t>(o.seed),
+                                              .samples_per_op = o.samples_per_op});
+  if (o.backend == "mlx" && o.mode == "compiled" && !mlx_compiles())
+    report.fail("mlx compiled",
+                "MLX finds no g++ to compile with, and so ran everything uncompiled");
+  return finish_op_check(report, o.op, o.output);
+}
+
+// What runs an op on MLX, the worst of its rows: in this order.
+struct WayRow {
+  std::string_view title, word;  // of rows' names
+};
+constexpr WayRow kWays[] = {{"host", "host "},
+                            {"region cut", "control"},
+                            {"custom primitive", "primitive "},
+                            {"kernel source", "kernel "},
+                            {"mlx::core", ""}};
+
+// How many ops each way runs, in f32 or the first type that an op takes; and who is refused.
+std::vector<std::string> ways_of(const check::Report& support) {
+  std::map<std::string, const check::Entry*> chosen;
+  for (const check::Entry& e : support.entries) {
+    const std::string op = e.name.substr(0, e.name.find(' '));
+    const bool is_f32 = e.name == op + " f32";
+    if (is_f32 || !chosen.count(op)) chosen[op] = &e;
+  }
+  std::map<std::string_view, int> n_ops;
+  std::string refused;
+  for (const auto& [op, entry] : chosen) {
+    if (entry->outcome == check::Outcome::skipped) {
+      refused += (refused.empty() ? "" : ", ") + op;
+      ++n_ops["refused"];
+      continue;
+    }
+    const auto way = std::find_if(std::begin(kWays), std::end(kWays), [&](const WayRow& w) {
+      return entry->detail.find(w.word) != std::string::npos;
+    });
+    ++n_ops[way->title];
+  }
+  std::vector<std::string> notes;
+  for (const auto& [title, n] : n_ops)
+    notes.push_back(str(title, ": ", n, " of ", chosen.size(), " ops (",
+                        100 * static_cast<size_t>(n) / chosen.size(), " %)"));
+  if (!refused.empty()) notes.push_back("refused: " + refused);
+  return notes;
 }
 
 int run_support(const Options& o) {
   Options all = o;
   all.output.all = true;
-  return finish_op_check(check::check_support(*subjects(o).back().backend, o.op), o.op, all.output);
+  check::Report report = check::check_support(*subjects(o).back().backend, o.op);
+  if (o.backend == "mlx") report.notes = ways_of(report);
+  return finish_op_check(report, o.op, all.output);
 }
 
 int run_perf(const Options& o) {
@@ -104,8 +157,11 @@ void add_kernel_checks(Command& check) {
     c.choice("--mode", "M", o->mode, names_of<MlxMode>(), "how the mlx back end evaluates");
     c.choice("--lowering", "L", o->lowering, names_of<MlxLowering>(),
              "which rows the mlx back end prefers: custom primitives, or mlx::core's ops");
+    c.choice("--device", "D", o->device, names_of<MlxDevice>(), "where the mlx back end computes");
     c.text("--op", "GLOB", o->op, "only the ops whose names match");
     c.integer("--seed", "N", o->seed, {}, "seed of the random inputs");
+    if (row.run == run_parity)
+      c.integer("--samples-per-op", "N", o->samples_per_op, {0}, "samples of each op; 0 is all");
     c.integer("--threads", "N", o->threads, {0, 1024}, "threads; 0 is one a core");
     c.flag("--json", o->output.json, "one JSON object");
     c.flag("--all", o->output.all, "a line for what passed, too");

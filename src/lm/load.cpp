@@ -28,10 +28,12 @@ constexpr BackendRow kBackends[] = {
      [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::compiled}); }},
     {"mlx-eager",
      [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::eager}); }},
-    {"mlx-gpu",
+    {"mlx-core",
      [](int threads) {
        return make_mlx_backend({.threads = threads, .lowering = MlxLowering::gpu});
      }},
+    {"mlx-gpu",
+     [](int threads) { return make_mlx_backend({.threads = threads, .device = MlxDevice::gpu}); }},
     {"reference", [](int) { return make_reference_backend(); }},
 };
 

@@ -38,6 +38,7 @@ TEST(MlxParity, EagerMatchesTheMeaning) {
 // has anything to fuse.
 TEST(MlxParity, CompiledMatchesTheMeaning) {
   if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  ASSERT_TRUE(mlx_compiles()) << "no g++: MLX would run this uncompiled";
   expect_ok(check_parity(on_mlx(MlxMode::compiled, "c*")), 1000);
   expect_ok(check_parity(on_mlx(MlxMode::compiled, "shrink", MlxLowering::gpu)), 10);
 }

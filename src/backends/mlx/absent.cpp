@@ -6,6 +6,8 @@ namespace lamella {
 
 bool has_mlx() { return false; }
 
+bool mlx_compiles() { return false; }
+
 std::string mlx_version() { return ""; }
 
 MlxCounts mlx_counts(const Backend&) { return {}; }

@@ -21,7 +21,7 @@ int axis_of(int64_t axis, size_t rank) {
 Arrays gather_row(LowerCx& cx) {
   const mx::array& x = cx.in(0);
   const int axis = axis_of(cx.attrs<Gather::Attrs>().axis, x.ndim());
-  const mx::array at = cx.checked(cx.in(1), x.shape(axis));
+  const mx::array at = cx.checked_given(1, x.shape(axis));
   // Nothing to take, or nothing to take from: then the check alone speaks.
   const mx::Shape shape = cx.out_shape(0);
   if (x.size() == 0 || at.size() == 0) return {mx::zeros(shape, x.dtype(), cx.stream)};
@@ -121,11 +121,8 @@ Arrays one_hot_row(LowerCx& cx) {
 }
 
 Arrays iota_row(LowerCx& cx) {
-  return {mx::arange(0.0, cx.out_shape(0)[0], 1.0, cx.out_dtype(0), cx.stream)};
-}
-
-bool counts_exactly(const Graph&, const Node& n) {
-  return n.outputs[0].dtype == kI32 || n.outputs[0].dtype == kI64;
+  const mx::array counted = mx::arange(0, cx.out_shape(0)[0], 1, cx.stream);
+  return {mx::astype(counted, cx.out_dtype(0), cx.stream)};
 }
 
 bool is_plain_product(const Graph& g, const Node& n) {
@@ -152,7 +149,7 @@ Arrays affine_row(LowerCx& cx) {
   const mx::Shape shape = cx.out_shape(0);
   // MLX's product of no rows ends the process.
   if (x.size() == 0 || w.shape()[0] == 0) return {mx::zeros(shape, mx::float32, cx.stream)};
-  const Affine a = cx.is_weight(1) ? cx.reencoded.of(w) : reencode(w);
+  const Affine a = cx.is_weight(1) ? cx.run.reencoded.of(w) : reencode(w);
   const mx::array rows =
       mx::reshape(x, {static_cast<int>(x.size()) / x.shape(-1), x.shape(-1)}, cx.stream);
   const mx::array y = mx::quantized_matmul(rows, a.words, a.scales, a.biases, true, a.group, a.bits,
@@ -178,9 +175,9 @@ std::span<const CoreRow> core_index_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Gather>, "mlx::core::take", gather_row},
       {&op<GatherNd>, "mlx::core::gather", gather_nd_row, has_tuples},
-      {&op<Iota>, "mlx::core::arange", iota_row, counts_exactly},
+      {&op<Iota>, "mlx::core::arange", iota_row},
       {&op<Matmul>, "mlx::core::matmul", matmul_row, is_plain_product},
-      {&op<Matmul>, "mlx::core::quantized_matmul", affine_row, is_affine_product, true},
+      {&op<Matmul>, "mlx::core::quantized_matmul", affine_row, is_affine_product, kReencodes},
       {&op<OneHot>, "mlx::core::where", one_hot_row},
       {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_alike},
   };

@@ -31,14 +31,37 @@ mx::array LowerCx::checked(const mx::array& indices, int64_t size) {
       mx::where(mx::less(wide, zero, stream), mx::add(wide, n, stream), wide, stream);
   const mx::array is_bad =
       mx::logical_or(mx::less(at, zero, stream), mx::greater_equal(at, n, stream), stream);
-  checks_.push_back({node_, size, indices, mx::any(is_bad, stream)});
+  run.checks.push_back({node_, -size, size, indices, mx::any(is_bad, stream)});
   return mx::where(is_bad, zero, at, stream);
+}
+
+mx::array LowerCx::checked_below(const mx::array& indices, int64_t size) {
+  const mx::array wide = mx::astype(indices, mx::int64, stream);
+  const mx::array n = mx::astype(mx::array(static_cast<int>(size)), mx::int64, stream);
+  const mx::array zero = mx::astype(mx::array(0), mx::int64, stream);
+  const mx::array is_bad =
+      mx::logical_or(mx::less(wide, zero, stream), mx::greater_equal(wide, n, stream), stream);
+  run.checks.push_back({node_, 0, size, indices, mx::any(is_bad, stream)});
+  return mx::where(is_bad, zero, wide, stream);
+}
+
+mx::array LowerCx::checked_given(size_t i, int64_t size) {
+  if (!run.reads_given || !given_[i] || !is_given(graph_, node(), i)) return checked(in(i), size);
+  const std::vector<int64_t> indices = given_[i]->to_ints();
+  bool wraps = false;
+  for (size_t at = 0; at < indices.size(); ++at) {
+    CHECK_USER(indices[at] >= -size && indices[at] < size, where(), ": index out of range; got ",
+               indices[at], " at position ", at);
+    wraps = wraps || indices[at] < 0;
+  }
+  return wraps ? checked(in(i), size) : in(i);
 }
 
 std::span<const CoreRow> core_rows() {
   static const std::vector<CoreRow> rows = [] {
     std::vector<CoreRow> all;
-    for (auto list : {core_shape_rows, core_math_rows, core_reduce_rows, core_index_rows}) {
+    for (auto list : {core_kernel_rows, core_shape_rows, core_math_rows, core_reduce_rows,
+                      core_attention_rows, core_index_rows, core_random_rows, core_spatial_rows}) {
       const auto rows = list();
       all.insert(all.end(), rows.begin(), rows.end());
     }
@@ -47,18 +70,34 @@ std::span<const CoreRow> core_rows() {
   return rows;
 }
 
-const CoreRow* find_core_row(const Graph& graph, const Node& node) {
-  const auto is_mlx = [](const Type& t) { return t.is_tensor() && mlx_dtype(t.dtype); };
+bool is_given(const Graph& graph, const Node& node, size_t input) {
+  if (input >= node.inputs.size() || node.inputs[input].absent()) return false;
+  const Node& from = graph.node(node.inputs[input]);
+  return from.op->has(kStructural) && !from.is(op<Sizes>);
+}
+
+const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget target,
+                             std::string_view force) {
+  const auto is_mlx = [&](const Type& t) {
+    return t.is_tensor() && mlx_dtype(t.dtype) && !(target.on_gpu && t.dtype == kF64);
+  };
   for (const Type& t : node.outputs)
     if (!is_mlx(t)) return nullptr;
   if (!node.fresh.empty()) return nullptr;
   bool has_bytes = false;
   for (ValueId id : node.inputs) has_bytes = has_bytes || (!id.absent() && !is_mlx(graph.type(id)));
-  for (const CoreRow& row : core_rows())
-    if (row.op == node.op && row.reencodes == has_bytes &&
-        (!row.accepts || row.accepts(graph, node)))
-      return &row;
-  return nullptr;
+  const CoreRow* first = nullptr;
+  for (const CoreRow& row : core_rows()) {
+    if (row.op != node.op) continue;
+    const bool is_kernel = row.needs & kKernel;
+    if (is_kernel ? !target.on_gpu : has_bytes != bool(row.needs & kReencodes)) continue;
+    if (row.needs & kOnGpu && !target.on_gpu) continue;
+    if (target.keeps_traces && row.needs & (kReencodes | kReadsGiven)) continue;
+    if (row.accepts && !row.accepts(graph, node)) continue;
+    if (row.name == force) return &row;
+    if (!first) first = &row;
+  }
+  return first;
 }
 
 }  // namespace lamella::on_mlx

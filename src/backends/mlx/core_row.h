@@ -4,12 +4,16 @@
 #include <mlx/array.h>
 #include <mlx/stream.h>
 
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "lamella/backends/mlx/device_memory.h"
 #include "lamella/backends/mlx/reencode.h"
 #include "lamella/ir/graph.h"
+#include "lamella/passes/target.h"
 
 namespace lamella::on_mlx {
 
@@ -17,11 +21,23 @@ namespace mx = ::mlx::core;
 
 using Arrays = std::vector<mx::array>;
 
-// Positions that must lie in [-size, size). MLX itself ends the process where they do not.
+// Positions that must lie in [least, size). MLX itself ends the process where they do not.
 struct IndexCheck {
   uint32_t node = 0;
-  int64_t size = 0;
+  int64_t least = 0, size = 0;
   mx::array indices, is_bad;  // is_bad: one bool for all of them
+};
+
+// What the nodes of one run share while they are lowered.
+struct Lowering {
+  mx::Stream stream;
+  bool reads_given = false;
+  Reencoded& reencoded;
+  DeviceMemory& memory;
+  const DimBinding& binding;
+  std::vector<IndexCheck> checks;
+  // Made of what the run was given, for all nodes that need the same: by its bytes, and what for.
+  std::map<std::pair<const std::byte*, std::string>, Arrays> made;
 };
 
 // A node being lowered: its inputs as arrays, its sizes bound.
@@ -29,16 +45,8 @@ class LowerCx {
  public:
   // `given`: of inputs that the run was given, the tensors themselves.
   LowerCx(const Graph& graph, uint32_t node, std::span<const mx::array* const> inputs,
-          std::span<const Tensor* const> given, const DimBinding& binding, Reencoded& reencoded,
-          mx::Stream stream, std::vector<IndexCheck>& checks)
-      : stream(stream),
-        reencoded(reencoded),
-        graph_(graph),
-        node_(node),
-        inputs_(inputs),
-        given_(given),
-        binding_(binding),
-        checks_(checks) {}
+          std::span<const Tensor* const> given, Lowering& run)
+      : run(run), stream(run.stream), graph_(graph), node_(node), inputs_(inputs), given_(given) {}
 
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
   const mx::array& in(size_t i) const { return *inputs_[i]; }
@@ -51,24 +59,43 @@ class LowerCx {
   const A& attrs() const {
     return node().attrs.as<A>();
   }
-  int64_t value(Dim dim) const { return evaluate(dim, binding_); }
+  int64_t value(Dim dim) const { return evaluate(dim, run.binding); }
+  std::string where() const { return graph_.describe(node_); }
   mx::Shape out_shape(size_t i) const;
   mx::Dtype out_dtype(size_t i) const;
   // The sizes that input i holds, known now that symbols are bound.
   std::vector<int64_t> known(size_t i) const;
+  const Type& type(size_t i) const { return graph_.type(node().inputs[i]); }
   // Indices into an axis of that size, those that lie outside brought inside and noted.
   mx::array checked(const mx::array& indices, int64_t size);
+  // The same, where negative ones lie outside too.
+  mx::array checked_below(const mx::array& indices, int64_t size);
+  // The same of input i, looked at here where the run is given it.
+  mx::array checked_given(size_t i, int64_t size);
 
+  Lowering& run;
   const mx::Stream stream;
-  Reencoded& reencoded;
 
  private:
   const Graph& graph_;
   uint32_t node_;
   std::span<const mx::array* const> inputs_;
   std::span<const Tensor* const> given_;
-  const DimBinding& binding_;
-  std::vector<IndexCheck>& checks_;
+};
+
+// What a row needs.
+enum CoreNeeds : uint32_t {
+  kReencodes = 1,   // a weight of a type that MLX lacks is given to it in another form
+  kReadsGiven = 2,  // the values of inputs that the run is given
+  kKernel = 4,      // a GPU, which compiles its source
+  kOnGpu = 16,      // a GPU, whose functions are more exact than MLX's on the CPU
+  kAppends = 8,     // (no need:) what it writes into a state lies where nothing counts as valid
+};
+
+// What the rows run on.
+struct CoreTarget {
+  bool on_gpu = false;
+  bool keeps_traces = false;  // lowerings are kept for later runs, and so read no values
 };
 
 struct CoreRow {
@@ -76,7 +103,7 @@ struct CoreRow {
   std::string_view name;  // "mlx::core::softmax"
   Arrays (*lower)(LowerCx& cx);
   bool (*accepts)(const Graph& graph, const Node& node) = nullptr;  // null: every node of the op
-  bool reencodes = false;  // a weight of a type that MLX lacks; not where the lowering is kept
+  uint32_t needs = 0;                                               // CoreNeeds
 };
 
 // Rows in order of preference, from one list a file.
@@ -85,9 +112,18 @@ std::span<const CoreRow> core_shape_rows();
 std::span<const CoreRow> core_math_rows();
 std::span<const CoreRow> core_reduce_rows();
 std::span<const CoreRow> core_index_rows();
+std::span<const CoreRow> core_attention_rows();
+std::span<const CoreRow> core_kernel_rows();
+std::span<const CoreRow> core_random_rows();
+std::span<const CoreRow> core_spatial_rows();
 
-// The row that takes the node; null when there is none. All inputs and outputs have MLX's types,
-// but for weights that are re-encoded.
-const CoreRow* find_core_row(const Graph& graph, const Node& node);
+// The row that takes the node, the one named `force` if it does; null when there is none. All
+// inputs and outputs have MLX's types, but for weights of rows that say so.
+const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget target,
+                             std::string_view force = {});
+// On a GPU this product is faster with both operands rounded to bf16 (`compute: bf16`).
+bool rounds_on_gpu(const Graph& graph, const Node& node, Phase phase);
+// The run is given this value, so that its bytes can be read while the node is lowered.
+bool is_given(const Graph& graph, const Node& node, size_t input);
 
 }  // namespace lamella::on_mlx

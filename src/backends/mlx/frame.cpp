@@ -9,6 +9,7 @@
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/base/error.h"
+#include "lamella/base/text.h"
 #include "lamella/ops/evaluate.h"
 
 namespace lamella::on_mlx {
@@ -28,12 +29,26 @@ std::vector<ValueId> given_values(const Graph& g) {
   return out;
 }
 
+bool appends(const Plan& plan, ValueId state) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    return step.in_place && plan.graph.nodes()[step.node].inputs[step.updates] == state;
+  });
+}
+
 }  // namespace
 
 MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)),
       stream_(plan_->device->streams->take()),
-      is_direct_(!plan_->has_core && plan_->device->mode != MlxMode::compiled) {
+      is_direct_(!plan_->has_core && plan_->device->mode != MlxMode::compiled &&
+                 !plan_->device->on_gpu()),
+      lowering_{stream_,
+                plan_->device->mode != MlxMode::compiled,
+                *plan_->device->reencoded,
+                *plan_->device->memory,
+                binding_,
+                {},
+                {}} {
   shapes_.resize(plan_->n_values);
   arrays_.resize(plan_->n_values);
   constants_.resize(plan_->n_values);
@@ -43,6 +58,7 @@ MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
   bound_steps_.resize(plan_->steps.size());
   body_frames_.resize(plan_->steps.size());
   traces_.resize(plan_->regions.size());
+  for (const StateSlot& s : plan_->graph.states()) is_appended_.push_back(appends(*plan_, s.in));
 }
 
 MlxFrame::~MlxFrame() { plan_->device->streams->give_back(stream_); }
@@ -58,7 +74,8 @@ void MlxFrame::run(const RunArgs& args) {
   check_cancelled(cancel_);
   // MLX would make a stream, and a thread, for every thread that evaluates.
   mx::set_default_stream(stream_);
-  checks_.clear();
+  lowering_.checks.clear();
+  lowering_.made.clear();
   effects_.clear();
   try {
     bind(args);
@@ -66,11 +83,19 @@ void MlxFrame::run(const RunArgs& args) {
     give(args);
     build();
     finish(args);
-  } catch (...) {
-    is_bound_ = false;
-    std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
+  } catch (const Error&) {
+    forget_run();
     throw;
+  } catch (const std::exception& e) {
+    forget_run();
+    throw DeviceError(str("mlx: ", e.what()));
   }
+  std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
+}
+
+void MlxFrame::forget_run() {
+  is_bound_ = false;
+  restore_states();
   std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
 }
 
@@ -93,6 +118,7 @@ void MlxFrame::bind(const RunArgs& args) {
   bind_symbols();
   check_constraints();
   set_shapes();
+  check_memory();
   std::fill(bound_steps_.begin(), bound_steps_.end(), nullptr);
   is_bound_ = true;
 }
@@ -122,6 +148,16 @@ void MlxFrame::check_constraints() {
     check_constraint(plan_->graph, c, binding_);
 }
 
+// MLX ends the process, or swaps, where memory runs out.
+void MlxFrame::check_memory() {
+  const int64_t wanted = plan_->peak_bytes(binding_),
+                free = plan_->device->memory->available_bytes();
+  if (wanted <= free) return;
+  throw DeviceError(str("mlx: the run needs ", human_bytes(static_cast<uint64_t>(wanted)),
+                        " for its values; got ", human_bytes(static_cast<uint64_t>(free)),
+                        " of free memory; hint: smaller inputs"));
+}
+
 void MlxFrame::set_shapes() {
   for (uint32_t v = 0; v < plan_->n_values; ++v)
     if (!plan_->is_dynamic[v]) shapes_[v] = shape_of(v);
@@ -141,18 +177,21 @@ std::vector<int64_t> MlxFrame::shape_of(uint32_t value) const {
 // What the run was given, as arrays over the same bytes.
 void MlxFrame::give(const RunArgs& args) {
   const Graph& g = plan_->graph;
-  auto wrapped = [](const Tensor& t) { return wrap(t.dtype(), t.shape(), t.data(), t.storage()); };
+  DeviceMemory& memory = *plan_->device->memory;
+  auto given = [&](const Tensor& t) { return memory.give(t); };
+  plan_->device->counters->crossings += memory.on_gpu() ? args.inputs.size() : 0;
   for (size_t i = 0; i < given_ids_.size(); ++i)
     given_[plan_->value(given_ids_[i])] = &given_tensor(args, i);
   for (size_t i = 0; i < args.inputs.size(); ++i)
-    arrays_[plan_->value(g.inputs()[i])] = wrapped(args.inputs[i]);
-  for (size_t i = 0; i < args.states.size(); ++i)
-    arrays_[plan_->value(g.states()[i].in)] = wrapped(args.states[i]);
+    arrays_[plan_->value(g.inputs()[i])] = given(args.inputs[i]);
+  if (memory.on_gpu()) take_states(args);
+  for (size_t i = 0; i < args.states.size() && !memory.on_gpu(); ++i)
+    arrays_[plan_->value(g.states()[i].in)] = given(args.states[i]);
   for (size_t i = 0; i < args.parameters.size(); ++i) {
     auto& [data, held] = parameters_[i];
     if (!held || data != args.parameters[i].data()) {
       data = args.parameters[i].data();
-      held = wrapped(args.parameters[i]);
+      held = memory.weight(args.parameters[i]);
     }
     arrays_[plan_->value(g.parameters()[i])] = held;
   }
@@ -161,7 +200,7 @@ void MlxFrame::give(const RunArgs& args) {
     Held& held = constants_[plan_->value({i, 0})];
     const Tensor& value = g.nodes()[i].attrs.as<Constant::Attrs>().value;
     given_[plan_->value({i, 0})] = &value;
-    if (!held) held = wrapped(value);
+    if (!held) held = memory.weight(value);
     arrays_[plan_->value({i, 0})] = held;
   }
 }
@@ -184,6 +223,8 @@ void MlxFrame::put(uint32_t value, Tensor& to) {
   const Tensor made = tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value],
                                 *arrays_[value], *plan_->device->cpu.pool);
   if (!is_lent) plan_->device->counters->copied_bytes += static_cast<int64_t>(made.bytes());
+  if (plan_->device->on_gpu())
+    plan_->device->counters->downloaded_bytes += static_cast<int64_t>(made.bytes());
   if (to.empty_handle()) {
     to = made;
     return;
@@ -199,13 +240,15 @@ void MlxFrame::finish(const RunArgs& args) {
   Arrays wanted = effects_;
   for (const NamedValue& o : g.outputs()) wanted.push_back(*arrays_[plan_->value(o.id)]);
   for (const StateSlot& s : g.states()) wanted.push_back(*arrays_[plan_->value(s.out)]);
-  for (const IndexCheck& c : checks_) wanted.push_back(c.is_bad);
+  for (const IndexCheck& c : lowering_.checks) wanted.push_back(c.is_bad);
   effects_.clear();
   evaluate_now(std::move(wanted));
   check_indices();
   for (size_t i = 0; i < args.outputs.size(); ++i)
     put(plan_->value(g.outputs()[i].id), args.outputs[i]);
+  plan_->device->counters->crossings += plan_->device->on_gpu() ? args.outputs.size() : 0;
   // States are replaced only now, when everything has succeeded.
+  if (plan_->device->on_gpu()) return keep_states(args);
   for (size_t i = 0; i < args.states.size(); ++i) {
     const mx::array& next = *arrays_[plan_->value(g.states()[i].out)];
     if (bytes_of(next) == args.states[i].data()) continue;
@@ -215,13 +258,18 @@ void MlxFrame::finish(const RunArgs& args) {
 }
 
 void MlxFrame::check_indices() {
-  for (const IndexCheck& c : std::exchange(checks_, {})) {
+  if (lowering_.checks.empty()) return;
+  Arrays bad;
+  for (const IndexCheck& c : lowering_.checks) bad.push_back(c.is_bad);
+  mx::array is_any = mx::any(mx::stack(bad, stream_), stream_);
+  if (!is_any.item<bool>()) return;
+  for (const IndexCheck& c : std::exchange(lowering_.checks, {})) {
     if (!mx::array(c.is_bad).item<bool>()) continue;
     const mx::array all = mx::contiguous(mx::astype(c.indices, mx::int64, stream_), false, stream_);
     evaluate_now({all});
     for (size_t i = 0; i < all.size(); ++i) {
       const int64_t index = all.data<int64_t>()[i];
-      CHECK_USER(index >= -c.size && index < c.size, plan_->graph.describe(c.node),
+      CHECK_USER(index >= c.least && index < c.size, plan_->graph.describe(c.node),
                  ": index out of range; got ", index, " at position ", i);
     }
   }

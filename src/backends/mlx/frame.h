@@ -29,11 +29,13 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
 
   const planned::Operand& allocate(uint32_t step, size_t out,
                                    std::span<const int64_t> shape) override;
+  void forget_run();
   // --- sizes
   void bind(const RunArgs& args);
   void bind_symbols();
   void check_constraints();
   void set_shapes();
+  void check_memory();
   std::vector<int64_t> shape_of(uint32_t value) const;
   // --- building
   void give(const RunArgs& args);
@@ -62,6 +64,11 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   Tensor tensor_at(uint32_t value);
   void finish(const RunArgs& args);
   void check_indices();
+  // --- on a GPU
+  void take_states(const RunArgs& args);
+  void keep_states(const RunArgs& args);
+  void restore_states();
+  void put_back(size_t state, mx::array array);
   void put(uint32_t value, Tensor& to);
 
   std::shared_ptr<const Plan> plan_;
@@ -82,8 +89,10 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   std::vector<std::pair<const std::byte*, Held>> parameters_;
   std::vector<Held> constants_;  // by value
   std::vector<std::shared_ptr<const BoundStep>> bound_steps_;
-  std::vector<IndexCheck> checks_;
-  std::vector<TraceCache> traces_;  // by region
+  Lowering lowering_;
+  std::vector<std::shared_ptr<StateCell>> cells_;  // on a GPU: by state
+  std::vector<bool> is_appended_;                  // by state: its memory may be written in place
+  std::vector<TraceCache> traces_;                 // by region
   std::vector<mx::array> effects_;  // states written in place: evaluated though nothing reads them
   // The host step that runs now: its operands, and outputs as it makes them.
   std::vector<planned::Operand> host_operands_;

@@ -29,8 +29,14 @@ void MlxFrame::build() {
 void MlxFrame::build_steps(uint32_t first, uint32_t end) {
   for (uint32_t s = first; s < end; ++s) {
     const Step& step = plan_->steps[s];
+    check_cancelled(cancel_);
     build_step(s);
-    if (step.in_place) effects_.push_back(*arrays_[plan_->value({step.node, 0})]);
+    if (step.in_place) {
+      effects_.push_back(*arrays_[plan_->value({step.node, 0})]);
+      // MLX writes in place what nothing else holds.
+      if (step.way == Way::core)
+        arrays_[plan_->value(plan_->graph.nodes()[step.node].inputs[step.updates])].reset();
+    }
     if (plan_->device->mode == MlxMode::eager) {
       Arrays made;
       for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o)
@@ -133,7 +139,7 @@ Arrays MlxFrame::lower_sizes(const Step& step) {
       store_int(dtype, to, evaluate(d, binding_));
       to += dtype.bytes();
     }
-    out.push_back(wrap(dtype, shapes_[v], numbers.data(), numbers.storage()));
+    out.push_back(plan_->device->memory->give(numbers));
   }
   return out;
 }
@@ -147,8 +153,7 @@ Arrays MlxFrame::lower_core(const Step& step) {
     inputs.push_back(held && *held ? &**held : nullptr);
     given.push_back(id.absent() ? nullptr : given_[plan_->value(id)]);
   }
-  LowerCx cx(plan_->graph, step.node, inputs, given, binding_, *plan_->device->reencoded, stream_,
-             checks_);
+  LowerCx cx(plan_->graph, step.node, inputs, given, lowering_);
   return step.core->lower(cx);
 }
 
@@ -247,7 +252,7 @@ void MlxFrame::adopt(const Step& step, size_t out, const Tensor& tensor) {
   bind_shape(plan_->graph.type(plan_->ids[v]), tensor.shape(), binding_,
              plan_->graph.describe(step.node));
   shapes_[v] = tensor.shape();
-  arrays_[v] = wrap(tensor.dtype(), tensor.shape(), tensor.data(), tensor.storage());
+  arrays_[v] = plan_->device->memory->give(tensor);
 }
 
 void MlxFrame::run_reference(uint32_t s) {

@@ -62,29 +62,11 @@ class MlxExecutable final : public Executable {
     MemoryEstimate m;
     for (ValueId id : g.parameters()) m.parameter_bytes += evaluate(g.type(id).bytes(), binding);
     for (const StateSlot& s : g.states()) m.state_bytes += evaluate(g.type(s.in).bytes(), binding);
-    int64_t live = 0;
-    for (const Step& step : plan_->steps) {
-      const Node& node = g.nodes()[step.node];
-      for (uint32_t o = 0; o < node.outputs.size(); ++o)
-        live += bytes_of(plan_->value({step.node, o}), step, binding);
-      m.arena_bytes = std::max(m.arena_bytes, live);
-      for (uint32_t v : step.dead) live -= bytes_of(v, step, binding);
-    }
+    m.arena_bytes = plan_->peak_bytes(binding);
     return m;
   }
 
  private:
-  // 0 for views and for what shares its input's memory, and where only data decide the size.
-  int64_t bytes_of(uint32_t value, const Step&, const DimBinding& binding) const {
-    const ValueId id = plan_->ids[value];
-    const Type& type = plan_->graph.type(id);
-    if (plan_->is_dynamic[value] || !type.is_tensor() || type.dtype.is_string() ||
-        planned::view_rule(plan_->graph, plan_->graph.nodes()[id.node]) ||
-        !plan_->graph.nodes()[id.node].op->info.updates.empty())
-      return 0;
-    return evaluate(type.bytes(), binding);
-  }
-
   std::shared_ptr<const Plan> plan_;
 };
 
@@ -93,8 +75,10 @@ class MlxBackend final : public Backend {
   explicit MlxBackend(const MlxOptions& options) {
     device_.cpu = cpu::make_device({.threads = options.threads, .isa = options.isa});
     device_.mode = options.mode;
-    device_.lowering = options.lowering;
-    device_.streams = std::make_shared<on_mlx::Streams>();
+    const bool on_gpu = options.device == MlxDevice::gpu;
+    device_.lowering = on_gpu ? MlxLowering::gpu : options.lowering;
+    device_.memory = std::make_shared<on_mlx::DeviceMemory>(on_gpu);
+    device_.streams = std::make_shared<on_mlx::Streams>(on_gpu);
     device_.counters = std::make_shared<on_mlx::Counters>();
     device_.reencoded = std::make_shared<on_mlx::Reencoded>();
   }
@@ -106,6 +90,7 @@ class MlxBackend final : public Backend {
     const auto device = this->device(options);
     Target t = cpu::make_target({device, &device->cpu}, "");
     t.name = "mlx";
+    if (device->on_gpu()) t.isa = "gpu";
     auto choice = [device, force = options.force_row](const Graph& g, uint32_t node) {
       return on_mlx::choose(g, g.nodes()[node], *device, force);
     };
@@ -113,14 +98,14 @@ class MlxBackend final : public Backend {
       const Node& n = g.nodes()[node];
       return n.op->has(kStructural) || planned::is_control(n) || choice(g, node);
     };
-    t.has_row = [lowering = device_.lowering](const Op& o) {
-      return !on_mlx::row_names(o, lowering).empty();
-    };
+    t.has_row = [device](const Op& o) { return !on_mlx::row_names(o, *device).empty(); };
     t.takes_strides = [choice](const Graph& g, uint32_t node, size_t input) {
       const Choice c = choice(g, node);
       return c.core || (c.row && (c.row->strided_inputs >> std::min<size_t>(input, 31) & 1));
     };
     t.activation_encoding = [choice, device](const Graph& g, uint32_t node) {
+      if (device->on_gpu())
+        return on_mlx::rounds_on_gpu(g, g.nodes()[node], device->cpu.phase) ? kBF16 : DType{};
       const Choice c = choice(g, node);
       return c.row && c.row->activation ? c.row->activation(g, g.nodes()[node], &device->cpu)
                                         : DType{};
@@ -141,11 +126,18 @@ class MlxBackend final : public Backend {
 
   MlxCounts counts() const {
     const on_mlx::Counters& c = *device_.counters;
-    return {c.traces, c.retraces, c.lazy_runs, c.host_steps, c.copied_bytes};
+    return {c.traces,
+            c.retraces,
+            c.lazy_runs,
+            c.host_steps,
+            c.copied_bytes,
+            c.crossings,
+            device_.memory->uploaded_bytes(),
+            c.downloaded_bytes};
   }
 
   std::vector<std::string> rows(const Op& op) const override {
-    return on_mlx::row_names(op, device_.lowering);
+    return on_mlx::row_names(op, device_);
   }
 
  private:
@@ -161,6 +153,8 @@ class MlxBackend final : public Backend {
 }  // namespace
 
 bool has_mlx() { return true; }
+
+bool mlx_compiles() { return on_mlx::finds_cxx(); }
 
 std::string mlx_version() { return ::mlx::core::version(); }
 

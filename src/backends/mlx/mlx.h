@@ -26,17 +26,29 @@ struct EnumNames<MlxLowering> {
   static constexpr std::array<std::string_view, 2> names{"cpu", "gpu"};
 };
 
+// Where MLX computes. `gpu` takes the lowering of that name, and no custom primitives.
+enum class MlxDevice : int { cpu, gpu };
+template <>
+struct EnumNames<MlxDevice> {
+  static constexpr std::array<std::string_view, 2> names{"cpu", "gpu"};
+};
+
 struct MlxOptions {
   int threads = 0;                   // of the custom primitives; 0: one a core
   std::optional<cpu::Isa> isa = {};  // of the custom primitives; none: the best one here
   MlxMode mode = MlxMode::lazy;
   MlxLowering lowering = MlxLowering::cpu;
+  MlxDevice device = MlxDevice::cpu;
 };
 
 // False where Lamella was built without MLX; make_mlx_backend then throws a UserError that says so.
 bool has_mlx();
 // "0.32.4"; empty without MLX.
 std::string mlx_version();
+
+// Does MLX find the compiler that mode `compiled` needs on the CPU? Without it MLX says nothing,
+// and runs its own ops one by one.
+bool mlx_compiles();
 
 // What the programs of a back end did, all together.
 struct MlxCounts {
@@ -45,6 +57,9 @@ struct MlxCounts {
   uint64_t lazy_runs = 0;    // of regions, since too many sizes were met to keep a trace of each
   uint64_t host_steps = 0;   // nodes run between regions: loops, and sizes that only data decide
   int64_t copied_bytes = 0;  // of results that MLX's memory could not be lent for
+  // Crossings between the caller's memory and a GPU's: what runs were given and gave back.
+  uint64_t crossings = 0;
+  int64_t uploaded_bytes = 0, downloaded_bytes = 0;
 };
 // Zeros for another back end.
 MlxCounts mlx_counts(const Backend& backend);

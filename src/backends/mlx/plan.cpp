@@ -34,11 +34,9 @@ Choice primitive_choice(const Graph& g, const Node& n, const Device& device,
   return c;
 }
 
-// What is compiled is kept, and would keep weights that are not the run's any more.
-Choice core_choice(const Graph& g, const Node& n, const Device& device) {
+Choice core_choice(const Graph& g, const Node& n, const Device& device, std::string_view force) {
   Choice c;
-  c.core = find_core_row(g, n);
-  if (c.core && c.core->reencodes && device.mode == MlxMode::compiled) c.core = nullptr;
+  c.core = find_core_row(g, n, device.core_target(), force);
   if (c.core) c.way = Way::core;
   return c;
 }
@@ -145,26 +143,30 @@ class Builder {
   void choose_way(Step& step, uint32_t i, const Node& n, bool binds) {
     const Choice c = choose(g_, n, *plan_.device, options_.force_row);
     step.why = c.why;
-    CHECK_USER(c || options_.allow_fallback, "mlx: no kernel runs ", g_.describe(i), "; got ",
-               input_types(n), "; ", c.why.empty() ? "no row has this op" : c.why,
-               "; hint: allow fallback to the reference");
+    CHECK_USER(c || options_.allow_fallback, "mlx: no kernel runs ", g_.describe(i),
+               plan_.device->on_gpu() ? " on a GPU" : "", "; got ", input_types(n), "; ",
+               c.why.empty() ? "no row has this op at these types" : c.why,
+               "; hint: allow fallback to the reference",
+               plan_.device->on_gpu() ? ", or use the CPU device" : "");
     step.way = c ? c.way : Way::reference;
     plan_.has_core = plan_.has_core || step.way == Way::core;
     step.row = c.row;
     step.core = c.core;
     if (step.way == Way::reference) step.meaning = std::make_shared<const Graph>(alone(n));
+    if (step.way == Way::core && plan_.device->on_gpu() && !n.op->info.updates.empty())
+      set_updates(step, n, step.core->needs & kAppends);
     if (step.way != Way::primitive) return;
     if (binds) step.way = Way::host;
     if (step.row->prepare) step.prepared = step.row->prepare(g_, n, &plan_.device->cpu);
-    if (!n.op->info.updates.empty()) set_updates(step, n);
+    if (!n.op->info.updates.empty()) set_updates(step, n, step.row->appends);
   }
 
-  void set_updates(Step& step, const Node& n) {
+  void set_updates(Step& step, const Node& n, bool appends) {
     for (uint32_t k = 0; k < n.op->inputs.size; ++k)
       if (n.op->inputs.names[k] == n.op->info.updates) step.updates = k;
     const ValueId from = n.inputs[step.updates];
     if (!is_state(from)) return;
-    if (!step.row->appends)
+    if (!appends)
       step.copied = "a failed run must leave the state as it was";
     else if (n_readers(from) > 1)
       step.copied = "another node reads the old value";
@@ -328,13 +330,14 @@ class Builder {
 
 Choice choose(const Graph& g, const Node& n, const Device& device, std::string_view force) {
   const bool prefers_core = device.lowering == MlxLowering::gpu;
-  const Choice core = core_choice(g, n, device);
+  const Choice core = core_choice(g, n, device, force);
   if (core && core.core->name == force) return core;
   if (is_view(g, n)) {
     Choice view;
     view.way = is_carried_as_bytes(g, n) ? Way::bytes : Way::view;
     return core && prefers_core ? core : view;
   }
+  if (device.on_gpu()) return core;
   const Choice primitive = primitive_choice(g, n, device, force);
   if (primitive && primitive_name(*primitive.row) == force) return primitive;
   if (core) return prefers_core || !primitive ? core : primitive;
@@ -348,13 +351,14 @@ Choice choose(const Graph& g, const Node& n, const Device& device, std::string_v
   return expands ? Choice{} : primitive;
 }
 
-std::vector<std::string> row_names(const Op& op, MlxLowering lowering) {
+std::vector<std::string> row_names(const Op& op, const Device& device) {
   std::vector<std::string> core, primitive;
   for (const CoreRow& row : core_rows())
-    if (row.op == &op) core.emplace_back(row.name);
+    if (row.op == &op && (device.on_gpu() || !(row.needs & kKernel))) core.emplace_back(row.name);
+  if (device.on_gpu()) return core;
   for (const planned::Row& row : cpu::kernel_rows())
     if (row.op == &op) primitive.push_back(primitive_name(row));
-  auto& first = lowering == MlxLowering::gpu ? core : primitive;
+  auto& first = device.lowering == MlxLowering::gpu ? core : primitive;
   auto& second = &first == &core ? primitive : core;
   first.insert(first.end(), second.begin(), second.end());
   return first;
@@ -381,6 +385,27 @@ std::string name_of(const Step& step) {
       return "reference";
   }
   return "";
+}
+
+int64_t Plan::peak_bytes(const DimBinding& binding) const {
+  // 0 for views and for what shares its input's memory, and where only data decide the size.
+  const auto bytes_of = [&](uint32_t v) -> int64_t {
+    const ValueId id = ids[v];
+    const Type& type = graph.type(id);
+    const Node& node = graph.nodes()[id.node];
+    if (is_dynamic[v] || !type.is_tensor() || type.dtype.is_string() ||
+        planned::view_rule(graph, node) || !node.op->info.updates.empty())
+      return 0;
+    return evaluate(type.bytes(), binding);
+  };
+  int64_t live = 0, most = 0;
+  for (const Step& step : steps) {
+    for (uint32_t o = 0; o < graph.nodes()[step.node].outputs.size(); ++o)
+      live += bytes_of(value({step.node, o}));
+    most = std::max(most, live);
+    for (uint32_t v : step.dead) live -= bytes_of(v);
+  }
+  return most;
 }
 
 std::shared_ptr<const Plan> Plan::make(Graph graph, std::shared_ptr<const Device> device,

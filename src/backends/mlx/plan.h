@@ -19,7 +19,8 @@ namespace lamella::on_mlx {
 // See MlxCounts.
 struct Counters {
   std::atomic<uint64_t> traces{0}, retraces{0}, lazy_runs{0}, host_steps{0};
-  std::atomic<int64_t> copied_bytes{0};
+  std::atomic<int64_t> copied_bytes{0}, downloaded_bytes{0};
+  std::atomic<uint64_t> crossings{0};
 };
 
 // What the back end's programs share.
@@ -30,6 +31,10 @@ struct Device {
   std::shared_ptr<Streams> streams;
   std::shared_ptr<Counters> counters;
   std::shared_ptr<Reencoded> reencoded;
+  std::shared_ptr<DeviceMemory> memory;
+
+  bool on_gpu() const { return memory->on_gpu(); }
+  CoreTarget core_target() const { return {on_gpu(), mode == MlxMode::compiled}; }
 };
 
 inline constexpr uint32_t kNone = ~0u;
@@ -77,7 +82,7 @@ struct Choice {
 // The way for a node: the preferred row, or the one named `force`.
 Choice choose(const Graph& graph, const Node& node, const Device& device, std::string_view force);
 // Names of the rows for an op in order of preference, and what a choice goes by in reports.
-std::vector<std::string> row_names(const Op& op, MlxLowering lowering);
+std::vector<std::string> row_names(const Op& op, const Device& device);
 std::string name_of(const Step& step);
 
 // Steps that MLX may compile together: none of them needs its values on the way.
@@ -104,6 +109,8 @@ class Plan {
   std::vector<bool> is_dynamic;  // by value: its sizes are known only when its step has run
   std::vector<Step> steps;
   std::vector<Region> regions;
+  // Bytes of the values that are alive at once, where sizes are known.
+  int64_t peak_bytes(const DimBinding& binding) const;
   bool has_core = false;  // some step is made of MLX's own ops, which its stream runs
 };
 

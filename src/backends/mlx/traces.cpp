@@ -62,11 +62,11 @@ Arrays MlxFrame::trace_region(Trace& trace, uint32_t r, const Arrays& inputs) {
   ++counters.traces;
   if (std::exchange(trace.is_traced, true)) ++counters.retraces;
   for (size_t i = 0; i < inputs.size(); ++i) arrays_[region.inputs[i]] = inputs[i];
-  const std::vector<IndexCheck> before = std::exchange(checks_, {});
+  const std::vector<IndexCheck> before = std::exchange(lowering_.checks, {});
   for (uint32_t s = region.first; s < region.end; ++s) build_step(s);
   Arrays outputs;
   for (uint32_t v : region.outputs) outputs.push_back(*arrays_[v]);
-  trace.checks = std::exchange(checks_, before);
+  trace.checks = std::exchange(lowering_.checks, before);
   for (const IndexCheck& c : trace.checks) {
     outputs.push_back(c.indices);
     outputs.push_back(c.is_bad);
@@ -86,7 +86,7 @@ void MlxFrame::call(Trace& trace, uint32_t r) {
   size_t at = 0;
   for (uint32_t v : region.outputs) arrays_[v] = outputs[at++];
   for (const IndexCheck& c : trace.checks) {
-    checks_.push_back({c.node, c.size, outputs[at], outputs[at + 1]});
+    lowering_.checks.push_back({c.node, c.least, c.size, outputs[at], outputs[at + 1]});
     at += 2;
   }
   for (uint32_t s = region.first; s < region.end; ++s) {
