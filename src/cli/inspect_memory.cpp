@@ -14,12 +14,6 @@ namespace {
 
 constexpr int64_t kPrefillTokens = 512;  // a step of `run`
 
-int64_t kv_bytes(const Graph& graph, const DimBinding& binding) {
-  int64_t bytes = 0;
-  for (const StateSlot& s : graph.states()) bytes += evaluate(graph.type(s.in).bytes(), binding);
-  return bytes;
-}
-
 std::string size_text(int64_t bytes) { return human_bytes(static_cast<uint64_t>(bytes)); }
 
 }  // namespace
@@ -34,12 +28,11 @@ ModelMemory estimate_model_memory(const ModelFlags& flags) {
   m.prefill_tokens = std::min(kPrefillTokens, m.context);
   for (const auto& [name, tensor] : model.weights)
     m.weights += static_cast<int64_t>(tensor.bytes());
-  const auto binding = [&](int64_t tokens, int64_t length) {
-    return bind_step(model.graph, m.context, {tokens, length});
-  };
-  const int64_t page = model.graph.type(model.graph.states()[0].in).shape[1].value();
-  m.kv = kv_bytes(model.graph, binding(1, m.context));
-  m.kv_a_position = kv_bytes(model.graph, binding(1, page)) / page;
+  const EntryBytes entry = entry_bytes(model.graph);
+  const int64_t page = model.info.page;
+  m.kv = (m.context + page - 1) / page * entry.page;
+  m.kv_a_position = entry.page / page;
+  m.recurrent = Engine::slots_for({.max_sequences = 1}) * entry.slot;
   const auto backend = make_backend(load.backend, 1);
   const auto arena = [&](Phase phase, int64_t tokens) {
     const auto program = compile(model.graph, *backend, {.phase = phase, .exact = load.exact});
@@ -58,6 +51,7 @@ std::string memory_text(const ModelMemory& m) {
   table.add(
       {"kv cache", size_text(m.kv),
        str(m.context, " positions of ", m.kv_type, ", ", size_text(m.kv_a_position), " each")});
+  if (m.recurrent > 0) table.add({"recurrent states", size_text(m.recurrent), "of one sequence"});
   table.add({"prefill arena", size_text(m.arena_prefill), str(m.prefill_tokens, " tokens a step")});
   table.add({"decode arena", size_text(m.arena_decode), ""});
   table.add({"all", size_text(m.total()), ""});

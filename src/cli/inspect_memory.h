@@ -14,11 +14,12 @@ struct ModelMemory {
   int64_t weights = 0;  // as in the file, mapped
   int64_t kv = 0;       // for one sequence of `context` positions
   int64_t kv_a_position = 0;
+  int64_t recurrent = 0;      // recurrent states of one sequence
   int64_t arena_prefill = 0;  // for a step of `prefill_tokens`
   int64_t arena_decode = 0;
   int64_t prefill_tokens = 0;
   int64_t available = 0;
-  int64_t total() const { return weights + kv + arena_prefill + arena_decode; }
+  int64_t total() const { return weights + kv + recurrent + arena_prefill + arena_decode; }
 };
 
 // UserError where the architecture cannot be built.

@@ -11,6 +11,7 @@
 #include "lamella/models/decoder_family.h"
 #include "lamella/models/decoder_params.h"
 #include "lamella/models/model.h"
+#include "lamella/models/recurrent_family.h"
 
 namespace lamella::cli {
 namespace {
@@ -83,15 +84,40 @@ void print_families() {
                 join(traits(f), "; ").c_str());
 }
 
+void print_recurrent_families() {
+  std::puts(
+      "\nHybrids are layers of the gated delta rule behind a short convolution, every "
+      "`full_attention_interval`-th one of\nattention with a gate instead, each with a gated MLP, "
+      "or experts and a shared one, behind it. State-space models\nhave no attention: their "
+      "context costs no memory.\n\n| architecture (GGUF) | models | what is its own |\n"
+      "|---|---|---|");
+  const auto row = [](std::string_view name, std::string_view doc, const std::string& own) {
+    std::printf("| `%s` | %s | %s |\n", std::string(name).c_str(), std::string(doc).c_str(),
+                own.c_str());
+  };
+  for (const HybridFamily& f : hybrid_families())
+    row(f.decoder.name, f.decoder.doc,
+        str("gated delta rule; value heads read key heads ",
+            f.head_map == HeadMap::blocks ? "in blocks" : "in turn",
+            f.has_joint_gates ? "; `ssm_ba` holds the rows of both gates" : ""));
+  for (const StateSpaceFamily& f : state_space_families())
+    row(f.name, f.doc, f.has_heads ? "state space with heads" : "selective scan");
+}
+
 void print_keys() {
   std::puts(
       "\n## Metadata\n\nWhat builders read, without the architecture's prefix. A file with a "
       "tensor "
       "that its graph does not read is\nrefused, as is one that lacks a tensor or a key without a "
       "default.\n\n| key | |\n|---|---|");
-  for (const DecoderKey& key : decoder_keys())
-    std::printf("| `%s` | %s |\n", std::string(key.name).c_str(),
-                key.is_required ? "required" : "");
+  const auto print = [](const std::vector<MetadataKey>& keys) {
+    for (const MetadataKey& key : keys)
+      std::printf("| `%s` | %s |\n", std::string(key.name).c_str(),
+                  key.is_required ? "required" : "");
+  };
+  print(decoder_keys());
+  std::puts("\nWith recurrent states, also:\n\n| key | |\n|---|---|");
+  print(recurrent_keys());
 }
 
 void print_renamings(std::string_view heading, std::span<const hugging_face::Renaming> rows) {
@@ -103,6 +129,7 @@ void print_renamings(std::string_view heading, std::span<const hugging_face::Ren
 
 void print_markdown() {
   print_families();
+  print_recurrent_families();
   print_keys();
   std::puts(
       "\n## Hugging Face folders\n\nKeys and tensors get the names they have in GGUF. Heads are "

@@ -5,7 +5,7 @@
 namespace lamella::cli {
 
 DimBinding bind_step(const Graph& graph, int64_t context, const StepSizes& sizes) {
-  const int64_t page = graph.type(graph.states()[0].in).shape[1].value();
+  const int64_t page = page_positions(graph);
   const auto pages = [&](int64_t positions) { return (positions + page - 1) / page; };
   const std::pair<std::string_view, int64_t> values[] = {
       {"tokens", sizes.tokens * sizes.sequences},
@@ -13,6 +13,8 @@ DimBinding bind_step(const Graph& graph, int64_t context, const StepSizes& sizes
       {"max_pages", pages(context)},
       {"pages", pages(sizes.length) * sizes.sequences},
       {"rows", sizes.sequences},
+      {"slots", sizes.sequences + 1},
+      {"n_kept", 1},
   };
   DimBinding binding(graph.dims()->n_symbols());
   for (const auto& [name, value] : values)

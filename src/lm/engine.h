@@ -1,4 +1,5 @@
-// Runs a causal model: sequences of any lengths in one step, over one pool of KV pages.
+// Runs a causal model: sequences of any lengths in one step, over one pool of KV pages and slots of
+// recurrent states.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace lamella {
 
 class Engine;
 
-// A sequence's pages and history. Belongs to one engine; its pages go back when it ends. Pages may
-// be shared with other sequences of the engine: one that is written to is copied first.
+// A sequence's pages, recurrent states and history. Belongs to one engine; they go back when it
+// ends. They may be shared with other sequences of the engine: a page that is written to is copied
+// first, a state is never written to again.
 class Sequence {
  public:
   explicit Sequence(Engine& engine);
@@ -29,7 +31,8 @@ class Sequence {
 
   int64_t length() const { return static_cast<int64_t>(history_.tokens.size()); }
   const History& history() const { return history_; }
-  // Forgets all positions from `length` on.
+  // Forgets all positions from `length` on. Where a model has recurrences and the state there is
+  // gone, the next step first runs again what lies behind the nearest one.
   void truncate(int64_t length);
   // Another sequence with the same positions and pages; either may go on.
   std::unique_ptr<Sequence> snapshot() const;
@@ -52,9 +55,22 @@ class Sequence {
     const std::vector<int32_t>* pages = nullptr;
     const Snapshot* snapshot = nullptr;  // if it is one
     int64_t length = 0;
+    RecurrentState state = {};  // after that length, where the model has recurrences
+  };
+  // What the sequence has, as it is compared with others.
+  struct Held {
+    const History& history;
+    const std::vector<int32_t>& pages;
+    const std::vector<RecurrentState>& states;
+    const Snapshot* snapshot;
+    bool is_own;
   };
   template <class Agree>
-  Source longest(int64_t own, Agree agree) const;
+  Source longest(int64_t own, bool whole_pages, Agree agree) const;
+  int64_t usable(int64_t length) const;
+  // Positions after which its newest state is.
+  int64_t state_length() const { return states_.empty() ? 0 : states_.back().length; }
+  void adopt(const RecurrentState& state);
   int64_t take_over(const Source& source);
   void hold(std::span<const int32_t> pages);
   void drop_from(int64_t length);
@@ -62,6 +78,7 @@ class Sequence {
 
   Engine& engine_;
   std::vector<int32_t> pages_;
+  std::vector<RecurrentState> states_;  // lengths rise
   History history_;
 };
 
@@ -73,6 +90,9 @@ struct EngineOptions {
   // Room for snapshots beside them, taken whenever a sequence passes a multiple of this many
   // positions, and when it is told to. Sequences that need pages drop snapshots.
   int64_t snapshot_bytes = 0, snapshot_every = 512;
+  // Of models with recurrences, the states after a sequence's last positions that are kept, 1 to
+  // 16: cutting it to one of those lengths costs nothing.
+  int64_t kept_states = 1;
 };
 
 // Which logits a step's item wants.
@@ -99,7 +119,12 @@ class Engine {
   const ModelInfo& info() const { return info_; }
   int64_t context() const { return context_; }
   int64_t kv_bytes() const { return pool_.bytes(); }
-  int64_t n_free_pages() const { return pool_.n_free(); }
+  int64_t n_free_pages() const { return pool_.pages().n_free(); }
+  // Positions that steps ran again because a recurrent state was gone.
+  int64_t n_replayed() const { return n_replayed_; }
+  int64_t n_free_slots() const { return pool_.slots().n_free(); }
+  // Slots that a model with recurrences gets, snapshots' aside.
+  static int64_t slots_for(const EngineOptions& options);
   int64_t snapshot_bytes() const { return snapshots_.bytes(); }
   size_t n_snapshots() const { return snapshots_.all().size(); }
   int64_t weight_bytes() const { return weights_->bytes(); }
@@ -117,7 +142,13 @@ class Engine {
  private:
   friend class Sequence;
   int32_t take_page();
+  int32_t take_slot();
   void reserve_pages(Sequence& sequence, int64_t length);
+  void catch_up(Sequence& sequence);
+  Tensor run(std::span<const StepItem> items, Phase phase);
+  void append(const StepItem& item, Phase phase);
+  void keep_states(Sequence& sequence, std::span<const int32_t> slots);
+  void take_snapshot(Sequence& sequence, int64_t n);
   int64_t shareable(const History& other, std::span<const int32_t> tokens) const;
   void check_item(const StepItem& item) const;
 
@@ -128,7 +159,7 @@ class Engine {
   int64_t page_ = 0, context_ = 0, max_pages_ = 0;
   KvPool pool_;
   Snapshots snapshots_;
-  int64_t snapshot_every_ = 0;
+  int64_t snapshot_every_ = 0, kept_states_ = 1, n_replayed_ = 0;
   std::set<Sequence*> sequences_;
   mutable std::mutex mutex_;
 };

@@ -76,12 +76,10 @@ class Drawer {
   TokenFilter* filter_;
 };
 
-constexpr int64_t kBorder = 64;  // where prompts are cut
-constexpr int64_t kReplayChunk = 512;
-
 // How many of the `left` tokens at `position` the next step takes.
 size_t next_part(int64_t position, size_t left, int64_t chunk) {
   int64_t n = std::min(chunk, static_cast<int64_t>(left));
+  constexpr int64_t kBorder = History::kBorder;
   if (n < static_cast<int64_t>(left) && chunk % kBorder == 0) n -= (position + n) % kBorder;
   return static_cast<size_t>(n);
 }
@@ -114,23 +112,19 @@ Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> toke
 }
 
 void replay(Engine& engine, Sequence& sequence, const History& history) {
-  const std::span<const int32_t> tokens(history.tokens);
-  for (size_t at = 0; at < tokens.size();) {
-    const Phase phase = history.phases[at];
-    size_t end = at;
-    while (end < tokens.size() && history.phases[end] == phase) ++end;
-    const auto part = tokens.subspan(at, next_part(sequence.length(), end - at, kReplayChunk));
+  for (int64_t at = sequence.length(); at < history.length();) {
+    const auto part =
+        std::span(history.tokens)
+            .subspan(static_cast<size_t>(at), static_cast<size_t>(history.n_to_replay(at)));
     const StepItem item{&sequence, part, Rows::none};
-    engine.step({&item, 1}, phase);
-    at += part.size();
+    engine.step({&item, 1}, history.phases[static_cast<size_t>(at)]);
+    at += static_cast<int64_t>(part.size());
   }
 }
 
 int64_t restore(Engine& engine, Sequence& sequence, const History& history) {
   const int64_t found = sequence.resume(history);
-  replay(engine, sequence,
-         {{history.tokens.begin() + found, history.tokens.end()},
-          {history.phases.begin() + found, history.phases.end()}});
+  replay(engine, sequence, history);
   return history.length() - found;
 }
 

@@ -103,12 +103,12 @@ class Runner {
  public:
   Runner(const Model& model, const Backend& backend, int64_t positions)
       : probed_(model.graph),
-        page_(model.graph.type(model.graph.states()[0].in).shape[1].value()),
+        page_(model.info.page),
         n_pages_((positions + page_ - 1) / page_),
-        pool_(model.graph, n_pages_) {
+        pool_(model.graph, n_pages_, kSlots) {
     for (const auto& [name, tensor] : model.weights) weights_.set(name, tensor);
     execution_ = std::make_unique<Execution>(compile(probed_.graph(), backend), weights_);
-    for (int64_t i = 0; i < n_pages_; ++i) pages_.push_back(pool_.take());
+    for (int64_t i = 0; i < n_pages_; ++i) pages_.push_back(pool_.pages().take());
     for (const Probe& p : probed_.probes())
       totals_.push_back({std::vector<double>(static_cast<size_t>(p.experts * p.k)),
                          std::vector<double>(static_cast<size_t>(p.experts))});
@@ -125,8 +125,14 @@ class Runner {
     };
     const int32_t q_start[] = {0, static_cast<int32_t>(n)},
                   kv_len[] = {static_cast<int32_t>(first + n)};
-    const Tensor inputs[] = {ints(tokens, {n}), ints(positions, {n}),        ints(q_start, {2}),
-                             ints(kv_len, {1}), ints(pages_, {1, n_pages_}), ints(rows, {n})};
+    std::vector<Tensor> inputs{ints(tokens, {n}), ints(positions, {n}),        ints(q_start, {2}),
+                               ints(kv_len, {1}), ints(pages_, {1, n_pages_}), ints(rows, {n})};
+    if (pool_.has_slots()) {
+      // From one slot into the other; a text begins with zeros.
+      const int32_t from[] = {first == 0 ? KvPool::kZeroSlot : slot_}, to[] = {3 - slot_};
+      inputs.insert(inputs.end(), {ints(from, {1}), ints(to, {1, 1})});
+      slot_ = to[0];
+    }
     std::vector<Tensor> outputs(probed_.graph().outputs().size());
     execution_->run(inputs, pool_.states(), outputs);
     for (size_t i = 0; i < totals_.size(); ++i) add(outputs, i, n);
@@ -165,6 +171,8 @@ class Runner {
   Weights weights_;
   std::unique_ptr<Execution> execution_;
   std::vector<int32_t> pages_;
+  static constexpr int64_t kSlots = 3;
+  int32_t slot_ = 1;  // of the state: 1 or 2
   std::vector<Total> totals_;
 };
 

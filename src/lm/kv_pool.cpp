@@ -28,63 +28,88 @@ Tensor reserve(DType dtype, std::vector<int64_t> shape) {
   return Tensor(dtype, std::move(shape), std::move(storage));
 }
 
-// Pages are taken as they are written, so what does not fit would end the process much later.
-void check_room(const Graph& graph, int64_t n_pages) {
-  const int64_t page_bytes = KvPool::page_bytes(graph);
-  int64_t positions = 1;
-  for (const StateSlot& s : graph.states()) {
-    const Type& type = graph.type(s.in);
-    positions = type.rank() > 1 ? type.shape.dims[1].value() : 1;
-  }
-  const int64_t free = available_memory_bytes();
-  if (page_bytes == 0 || n_pages <= free / page_bytes) return;
-  throw DeviceError(
-      str("kv: ", n_pages * positions, " positions need ",
-          human_bytes(static_cast<uint64_t>(n_pages) * static_cast<uint64_t>(page_bytes)),
-          " of KV cache; got ", human_bytes(static_cast<uint64_t>(free)),
-          " of free memory; want at most ", free / page_bytes * positions,
-          " positions; hint: a smaller --ctx"));
+// States with slots are recurrent; the others have pages.
+bool is_paged(const Graph& graph, const StateSlot& s) {
+  const auto slots = graph.dims()->find_symbol("slots");
+  return !slots || !(graph.type(s.in).shape[0] == *slots);
+}
+
+// What the state has for each of its entries.
+std::vector<int64_t> entry_shape(const Type& type, int64_t n) {
+  std::vector<int64_t> shape{n};
+  for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
+  return shape;
+}
+
+// Entries are taken as they are written, so what does not fit would end the process much later.
+void check_room(const Graph& graph, const EntryBytes& bytes, int64_t n_pages, int64_t n_slots) {
+  const int64_t positions = page_positions(graph);
+  const int64_t available = available_memory_bytes();
+  const auto wanted = [](int64_t n, int64_t each) {
+    return human_bytes(static_cast<uint64_t>(n) * static_cast<uint64_t>(each));
+  };
+  if (bytes.slot > 0 && n_slots > available / bytes.slot)
+    throw DeviceError(str("kv: ", n_slots, " recurrent states need ", wanted(n_slots, bytes.slot),
+                          "; got ", human_bytes(static_cast<uint64_t>(available)),
+                          " of free memory; hint: fewer sequences or snapshots"));
+  const int64_t free = available - n_slots * bytes.slot;
+  if (bytes.page == 0 || n_pages <= free / bytes.page) return;
+  throw DeviceError(str("kv: ", n_pages * positions, " positions need ",
+                        wanted(n_pages, bytes.page), " of KV cache; got ",
+                        human_bytes(static_cast<uint64_t>(free)), " of free memory; want at most ",
+                        free / bytes.page * positions, " positions; hint: a smaller --ctx"));
 }
 
 }  // namespace
 
-int64_t KvPool::page_bytes(const Graph& graph) {
-  int64_t bytes = 0;
+Entries::Entries(std::string_view what, int64_t n)
+    : what_(what), n_holders_(static_cast<size_t>(n)) {
+  // Taken from the back: entries are used from 0 upwards.
+  for (int64_t i = n; i-- > 0;) free_.push_back(static_cast<int32_t>(i));
+}
+
+int32_t Entries::take() {
+  if (free_.empty())
+    throw DeviceError(str("kv: all ", size(), " ", what_,
+                          " are in use; hint: a larger --ctx, or fewer sequences"));
+  const int32_t entry = free_.back();
+  free_.pop_back();
+  n_holders_[static_cast<size_t>(entry)] = 1;
+  return entry;
+}
+
+EntryBytes entry_bytes(const Graph& graph) {
+  EntryBytes bytes;
   for (const StateSlot& s : graph.states()) {
     const Type& type = graph.type(s.in);
-    std::vector<int64_t> shape{1};
-    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
-    bytes += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
+    (is_paged(graph, s) ? bytes.page : bytes.slot) +=
+        static_cast<int64_t>(tensor_bytes(type.dtype, entry_shape(type, 1)));
   }
   return bytes;
 }
 
-KvPool::KvPool(const Graph& graph, int64_t n_pages) : n_pages_(n_pages) {
-  check_room(graph, n_pages);
+int64_t page_positions(const Graph& graph) {
+  for (const StateSlot& s : graph.states())
+    if (is_paged(graph, s)) return graph.type(s.in).shape[1].value();
+  return 1;
+}
+
+KvPool::KvPool(const Graph& graph, int64_t n_pages, int64_t n_slots)
+    : entry_(lamella::entry_bytes(graph)), pages_("pages", n_pages), slots_("slots", n_slots) {
+  check_room(graph, entry_, n_pages, n_slots);
   for (const StateSlot& s : graph.states()) {
     const Type& type = graph.type(s.in);
-    std::vector<int64_t> shape{n_pages};
-    for (size_t d = 1; d < type.rank(); ++d) shape.push_back(type.shape.dims[d].value());
-    bytes_ += static_cast<int64_t>(tensor_bytes(type.dtype, shape));
-    states_.push_back(reserve(type.dtype, std::move(shape)));
+    is_paged_.push_back(is_paged(graph, s));
+    states_.push_back(reserve(type.dtype, entry_shape(type, is_paged_.back() ? n_pages : n_slots)));
   }
-  n_holders_.resize(static_cast<size_t>(n_pages));
-  // Taken from the back: pages are used from 0 upwards.
-  for (int64_t p = n_pages; p-- > 0;) free_.push_back(static_cast<int32_t>(p));
+  if (n_slots > 0) slots_.take();  // kZeroSlot is nobody's
 }
 
-int32_t KvPool::take() {
-  if (free_.empty())
-    throw DeviceError(str("kv: all ", n_pages_, " pages are in use; hint: a larger --ctx"));
-  const int32_t page = free_.back();
-  free_.pop_back();
-  n_holders_[static_cast<size_t>(page)] = 1;
-  return page;
-}
-
-void KvPool::copy(int32_t from, int32_t to) {
-  for (Tensor& state : states_) {
-    const size_t bytes = state.bytes() / static_cast<size_t>(n_pages_);
+void KvPool::copy_page(int32_t from, int32_t to) {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (!is_paged_[i]) continue;
+    Tensor& state = states_[i];
+    const size_t bytes = state.bytes() / static_cast<size_t>(pages_.size());
     std::memcpy(state.data() + static_cast<size_t>(to) * bytes,
                 state.data() + static_cast<size_t>(from) * bytes, bytes);
   }

@@ -28,6 +28,7 @@ struct LoadOptions {
   bool exact = false;          // f32 activations; the KV type is as given
   bool requantize = false;     // see CompileOptions
   int64_t snapshot_bytes = 0;  // see EngineOptions
+  int64_t kept_states = 1;     // see EngineOptions
 };
 
 class LanguageModel {
@@ -98,7 +99,8 @@ Generation generate(LanguageModel& model, Sequence& sequence, std::span<const in
 Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
                Rows rows);
 
-// Appends what another sequence ran, each position in the phase in which it was first computed.
+// Appends what of `history` lies behind the sequence's own positions, each in the phase in which it
+// was first computed.
 void replay(Engine& engine, Sequence& sequence, const History& history);
 
 // Makes the sequence what `history` says, to the bit: from the nearest of what the engine's

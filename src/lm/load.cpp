@@ -97,7 +97,8 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
                              .max_sequences = options.max_sequences,
                              .exact = options.exact,
                              .requantize = options.requantize,
-                             .snapshot_bytes = options.snapshot_bytes};
+                             .snapshot_bytes = options.snapshot_bytes,
+                             .kept_states = options.kept_states};
   m->engine_ = std::make_unique<Engine>(std::move(model), std::move(weights), *m->backend_, engine);
   m->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -4,10 +4,16 @@
 #include "lamella/base/text.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
+#include "lamella/ops/index/gather.h"
 #include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/math/cast.h"
+#include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/causal_conv1d.h"
 
 namespace lamella {
+
+Value as_f32(Value x) { return x.dtype() == kF32 ? x : cast(x, {.to = kF32}); }
 
 std::string layer_name(int64_t layer, std::string_view part) {
   return str("blk.", layer, ".", part);
@@ -99,10 +105,61 @@ Value CausalBuilder::attend(int64_t layer, Value q, Value k, Value v, const Atte
   return paged_attention({q, keys, values, q_start, page_table, kv_len}, attrs);
 }
 
+Value CausalBuilder::norm(Value x, const std::string& name, int64_t size, double eps) {
+  const auto scope = graph_.origin(name + ".weight");
+  return rms_norm(x, weight(name + ".weight", {size}), {.eps = eps});
+}
+
+Value CausalBuilder::embed(Dim vocabulary, Dim embedding) {
+  const auto scope = graph_.origin("token_embd.weight");
+  table_ = weight("token_embd.weight", {vocabulary, embedding});
+  return as_f32(gather(table_, tokens, {.axis = 0}));
+}
+
+Value CausalBuilder::logits(Value x, Dim vocabulary, int64_t embedding, double eps) {
+  x = norm(gather(x, rows, {.axis = 0}), "output_norm", embedding, eps);
+  const bool is_tied = !has("output.weight");
+  const auto scope = graph_.origin(is_tied ? "token_embd.weight" : "output.weight");
+  return matmul(x, is_tied ? table_ : weight("output.weight", {vocabulary, embedding}));
+}
+
+Value CausalBuilder::state(const std::string& name, const Shape& sizes) {
+  if (recurrent_.slot.absent()) {
+    const Dim seqs = graph_.symbol("seqs");
+    recurrent_.slot = graph_.input("slot", Type(kI32, {seqs}));
+    recurrent_.kept = graph_.input("kept", Type(kI32, {seqs, graph_.symbol("n_kept")}));
+  }
+  Shape all = sizes;
+  all.dims.insert(all.dims.begin(), graph_.symbol("slots"));
+  return graph_.state(name, Type(kF32, all));
+}
+
+Value CausalBuilder::convolve(int64_t layer, Value x, const std::string& name, Dim channels,
+                              Dim taps) {
+  const auto scope = graph_.origin(name + ".weight");
+  const std::string state_name = str("conv.", layer);
+  const Value before = state(state_name, {channels, taps - 1});
+  const Value w = as_f32(weight(name + ".weight", {channels, taps}));
+  const Value bias = optional_weight(name + ".bias", {channels});
+  const Values out =
+      causal_conv1d({before, x, w, q_start, slot(), bias.absent() ? bias : as_f32(bias), kept()});
+  graph_.set_state(state_name, out[0]);
+  return out[1];
+}
+
+Value CausalBuilder::recurrent_state(int64_t layer, const Shape& sizes) {
+  return state(str("ssm.", layer), sizes);
+}
+
+void CausalBuilder::set_recurrent_state(int64_t layer, Value next) {
+  graph_.set_state(str("ssm.", layer), next);
+}
+
 Model CausalBuilder::finish(Value logits, ModelInfo info) {
   CHECK_USER(tensors_.empty(), checkpoint_.source, ": tensor '", printable(tensors_.begin()->first),
              "' has no place in a model of architecture '", checkpoint_.architecture, "'",
              tensors_.size() > 1 ? str(" (and ", tensors_.size() - 1, " more)") : "");
+  info.page = options_.page;
   graph_.output("logits", logits);
   return {std::move(graph_), std::move(info), std::move(read_)};
 }

@@ -1,5 +1,5 @@
-// What builds the graphs of causal models: their interface, weights by name, attention over the KV
-// state.
+// What builds the graphs of causal models: their interface, weights by name, embedding and logits,
+// attention over the KV state, short convolutions and recurrences over slots.
 #pragma once
 
 #include <string>
@@ -21,6 +21,9 @@ struct RowsOf {
   int64_t rows = 0;
 };
 
+// What the layers compute in, whatever a tensor is stored as.
+Value as_f32(Value x);
+
 // The graph under construction.
 class CausalBuilder {
  public:
@@ -38,10 +41,25 @@ class CausalBuilder {
   void split_rows(const std::string& name, const std::vector<RowsOf>& parts, int64_t k);
   // x times the matrix `name`.weight [n, k], plus `name`.bias [n] where there is one.
   Value project(Value x, const std::string& name, Dim n, Dim k);
+  // RMS norm of the last axis, of size `size`, times `name`.weight.
+  Value norm(Value x, const std::string& name, int64_t size, double eps);
+  // Rows of token_embd.weight in f32.
+  Value embed(Dim vocabulary, Dim embedding);
+  // Of the rows wanted: norm, then the output matrix, or the embedding table where there is none.
+  Value logits(Value x, Dim vocabulary, int64_t embedding, double eps);
 
   // Appends keys and values [tokens, kv_heads, d] of a layer to its state, and attends with q
   // [tokens, heads, d].
   Value attend(int64_t layer, Value q, Value k, Value v, const AttentionParams& params);
+
+  // x [tokens, channels] and its past under the `taps` taps of `name`.weight, plus `name`.bias.
+  Value convolve(int64_t layer, Value x, const std::string& name, Dim channels, Dim taps);
+  // The recurrent state of a layer, f32[slots, sizes]; `next` is the one after the step.
+  Value recurrent_state(int64_t layer, const Shape& sizes);
+  void set_recurrent_state(int64_t layer, Value next);
+  // Where a step's sequences have their states and where the new ones go.
+  Value slot() { return recurrent_.slot; }
+  Value kept() { return recurrent_.kept; }
 
   Value tokens, positions, q_start, kv_len, page_table, rows;
 
@@ -50,12 +68,17 @@ class CausalBuilder {
   Model finish(Value logits, ModelInfo info);
 
  private:
+  Value state(const std::string& name, const Shape& sizes);
   void split_tensor(const std::string& name, const std::vector<RowsOf>& parts,
                     const std::string& suffix, std::vector<int64_t> row_shape);
 
   const Checkpoint& checkpoint_;
   BuildOptions options_;
   Graph graph_;
+  struct {
+    Value slot, kept;
+  } recurrent_;  // declared with the first state
+  Value table_;
   std::map<std::string, Tensor, std::less<>> tensors_;  // of the file, not yet read
   std::map<std::string, Tensor, std::less<>> read_;
 };

@@ -5,23 +5,13 @@
 #include "lamella/base/error.h"
 #include "lamella/models/causal.h"
 #include "lamella/models/decoder_params.h"
-#include "lamella/ops/index/gather.h"
-#include "lamella/ops/linalg/grouped_matmul.h"
-#include "lamella/ops/linalg/matmul.h"
-#include "lamella/ops/math/cast.h"
+#include "lamella/models/feed_forward.h"
 #include "lamella/ops/math/tanh.h"
-#include "lamella/ops/nn/rms_norm.h"
-#include "lamella/ops/nn/softmax.h"
 #include "lamella/ops/operators.h"
-#include "lamella/ops/reduce/sum.h"
-#include "lamella/ops/reduce/top_k.h"
 #include "lamella/ops/shape/reshape.h"
 
 namespace lamella {
 namespace {
-
-// What the layers compute in, whatever a table is stored as.
-Value as_f32(Value x) { return x.dtype() == kF32 ? x : cast(x, {.to = kF32}); }
 
 class DecoderBuilder {
  public:
@@ -34,19 +24,14 @@ class DecoderBuilder {
         b_(checkpoint, options) {}
 
   Model build() {
-    const Dim e = p_.embedding, vocabulary = p_.vocabulary;
-    const Value table = b_.weight("token_embd.weight", {vocabulary, e});
     factors_ = read_factors();
-    Value x = embed(table);
+    Value x = b_.embed(p_.vocabulary, p_.embedding);
+    if (family_.scales_embedding) x = x * std::sqrt(static_cast<double>(p_.embedding));
     for (int64_t layer = 0; layer < p_.layers; ++layer) {
       x = x + after(layer, "post_attention_norm", attention(layer, before(layer, "attn_norm", x)));
       x = x + after(layer, "post_ffw_norm", feed_forward(layer, before(layer, "ffn_norm", x)));
     }
-    x = norm(gather(x, b_.rows, {.axis = 0}), "output_norm", p_.embedding);
-    // A file without an output matrix uses the embedding table for both.
-    const bool is_tied = !b_.has("output.weight");
-    const auto scope = b_.graph().origin(is_tied ? "token_embd.weight" : "output.weight");
-    Value logits = matmul(x, is_tied ? table : b_.weight("output.weight", {vocabulary, e}));
+    Value logits = b_.logits(x, p_.vocabulary, p_.embedding, p_.norm_eps);
     if (p_.logit_cap > 0) logits = tanh(logits / p_.logit_cap) * p_.logit_cap;
     return b_.finish(
         logits, {checkpoint_.architecture, p_.layers, p_.vocabulary, p_.context, p_.embedding});
@@ -67,15 +52,8 @@ class DecoderBuilder {
     return factors.absent() ? factors : as_f32(factors);
   }
 
-  Value embed(Value table) {
-    const auto scope = b_.graph().origin("token_embd.weight");
-    const Value x = as_f32(gather(table, b_.tokens, {.axis = 0}));
-    return family_.scales_embedding ? x * std::sqrt(static_cast<double>(p_.embedding)) : x;
-  }
-
   Value norm(Value x, const std::string& name, int64_t size) {
-    const auto scope = b_.graph().origin(name + ".weight");
-    return rms_norm(x, b_.weight(name + ".weight", {size}), {.eps = p_.norm_eps});
+    return b_.norm(x, name, size, p_.norm_eps);
   }
   Value before(int64_t layer, std::string_view part, Value x) {
     return norm(x, layer_name(layer, part), p_.embedding);
@@ -122,32 +100,19 @@ class DecoderBuilder {
   }
 
   Value feed_forward(int64_t layer, Value x) {
-    if (p_.experts > 0) return experts(layer, x);
-    const int64_t e = p_.embedding, f = p_.feed_forward;
+    if (p_.experts > 0)
+      return experts(b_, layer, x,
+                     {.embedding = p_.embedding,
+                      .hidden = p_.expert_feed_forward,
+                      .experts = p_.experts,
+                      .used = p_.experts_used,
+                      .gate = family_.gate});
     const auto name = [&](std::string_view part) { return layer_name(layer, part); };
     if (family_.has_gate_in_up)
-      b_.split_rows(name("ffn_up"), {{name("ffn_gate"), f}, {name("ffn_up"), f}}, e);
-    const Value gate = b_.project(x, name("ffn_gate"), f, e);
-    const Value up = b_.project(x, name("ffn_up"), f, e);
-    return b_.project(activate(gate, family_.gate) * up, name("ffn_down"), e, f);
-  }
-
-  // The experts with the greatest scores, summed by their shares of the softmax.
-  Value experts(int64_t layer, Value x) {
-    const int64_t e = p_.embedding, f = p_.expert_feed_forward, n = p_.experts,
-                  used = p_.experts_used;
-    const Value scores = b_.project(x, layer_name(layer, "ffn_gate_inp"), n, e);
-    const Values best = top_k(softmax(scores), {.k = used});
-    const Value share = best[0] / sum(best[0], {.axes = {-1}, .keep = true});
-    const Value chosen = cast(best[1], {.to = kI32});
-    const auto times = [&](Value v, std::string_view part, int64_t rows, int64_t k) {
-      const std::string name = layer_name(layer, part) + ".weight";
-      const auto scope = b_.graph().origin(name);
-      return grouped_matmul(v, b_.weight(name, {n, rows, k}), chosen);
-    };
-    const Value gate = times(x, "ffn_gate_exps", f, e), up = times(x, "ffn_up_exps", f, e);
-    const Value y = times(activate(gate, family_.gate) * up, "ffn_down_exps", e, f);
-    return sum(y * reshape_to(share, {x.shape()[0], used, 1}), {.axes = {1}});
+      b_.split_rows(name("ffn_up"),
+                    {{name("ffn_gate"), p_.feed_forward}, {name("ffn_up"), p_.feed_forward}},
+                    p_.embedding);
+    return gated_mlp(b_, layer, x, p_.embedding, p_.feed_forward, family_.gate);
   }
 
   const Checkpoint& checkpoint_;

@@ -8,16 +8,7 @@
 namespace lamella {
 namespace {
 
-constexpr int64_t kMaxSize = int64_t{1} << 31, kMaxLayers = 1 << 14;
-
-// Which metadata key fills which size; without a default the key is required.
-struct SizeRow {
-  std::string_view key;
-  int64_t DecoderParams::*value;
-  int64_t (*otherwise)(const DecoderParams&) = nullptr;
-  int64_t least = 1, most = kMaxSize;
-};
-constexpr SizeRow kSizes[] = {
+constexpr SizeRow<DecoderParams> kSizes[] = {
     {"block_count", &DecoderParams::layers, nullptr, 1, kMaxLayers},
     {"embedding_length", &DecoderParams::embedding},
     {"attention.head_count", &DecoderParams::heads},
@@ -79,19 +70,6 @@ double checked_number(const Checkpoint& c, std::string_view key, double value, b
   return value;
 }
 
-double positive(const Checkpoint& c, std::string_view key, double otherwise) {
-  return checked_number(c, key, c.number_or(key, otherwise), false);
-}
-
-// The vocabulary is what the embedding table holds: metadata may say less or nothing.
-int64_t vocabulary_of(const Checkpoint& c) {
-  const Tensor* table = c.find_tensor("token_embd.weight");
-  CHECK_USER(table, c.source, ": tensor 'token_embd.weight' is missing");
-  CHECK_USER(table->rank() == 2, c.source, ": tensor 'token_embd.weight' has the wrong rank; got ",
-             table->rank(), "; want 2");
-  return table->shape()[0];
-}
-
 struct ScalingRow {
   std::string_view name;
   RopeScaling scaling;
@@ -113,28 +91,28 @@ RopeScaling scaling_named(const Checkpoint& c, const std::string& name) {
 Rope::Attrs read_rope(const Checkpoint& c, const DecoderFamily& family, const DecoderParams& p) {
   Rope::Attrs a;
   a.n_rot = p.rope_dims;
-  a.base = positive(c, "rope.freq_base", a.base);
+  a.base = positive_number(c, "rope.freq_base", a.base);
   CHECK_USER(a.base > 1, c.source, ": metadata 'rope.freq_base' is out of range; got ", a.base,
              "; want more than 1");
   // Files without a type scale linearly, by a factor that is 1 where they name none.
   a.scaling = scaling_named(c, c.text_or("rope.scaling.type", "linear"));
   a.pairing = c.flag_or("rope.halves", false) ? RopePairing::halves : family.pairing;
-  a.attn_factor = positive(c, "rope.scaling.attn_factor", a.attn_factor);
+  a.attn_factor = positive_number(c, "rope.scaling.attn_factor", a.attn_factor);
   if (a.scaling == RopeScaling::none) return a;
-  a.factor = positive(c, "rope.scaling.factor", c.number_or("rope.scale_linear", 1.0));
+  a.factor = positive_number(c, "rope.scaling.factor", c.number_or("rope.scale_linear", 1.0));
   a.original_context = c.integer_or("rope.scaling.original_context_length", p.context);
   CHECK_USER(a.original_context >= 1, c.source,
              ": metadata 'rope.scaling.original_context_length' is out of range; got ",
              a.original_context, "; want 1 or more");
   if (a.scaling == RopeScaling::yarn) {
     a.ext_factor = c.number_or("rope.scaling.yarn_ext_factor", a.ext_factor);
-    a.attn_factor = positive(c, "rope.scaling.yarn_attn_factor", a.attn_factor);
-    a.beta_fast = positive(c, "rope.scaling.yarn_beta_fast", a.beta_fast);
-    a.beta_slow = positive(c, "rope.scaling.yarn_beta_slow", a.beta_slow);
+    a.attn_factor = positive_number(c, "rope.scaling.yarn_attn_factor", a.attn_factor);
+    a.beta_fast = positive_number(c, "rope.scaling.yarn_beta_fast", a.beta_fast);
+    a.beta_slow = positive_number(c, "rope.scaling.yarn_beta_slow", a.beta_slow);
   }
   if (a.scaling == RopeScaling::llama3) {
-    a.low_freq = positive(c, "rope.scaling.low_freq_factor", a.low_freq);
-    a.high_freq = positive(c, "rope.scaling.high_freq_factor", a.high_freq);
+    a.low_freq = positive_number(c, "rope.scaling.low_freq_factor", a.low_freq);
+    a.high_freq = positive_number(c, "rope.scaling.high_freq_factor", a.high_freq);
   }
   return a;
 }
@@ -170,7 +148,7 @@ std::vector<int64_t> read_windows(const Checkpoint& c, const DecoderFamily& fami
 }
 
 double read_score_scale(const Checkpoint& c, const DecoderFamily& family, const DecoderParams& p) {
-  if (c.has("attention.scale")) return positive(c, "attention.scale", 0);
+  if (c.has("attention.scale")) return positive_number(c, "attention.scale", 0);
   if (p.layers != family.embedding_scale_layers) return 0;
   return 1 / std::sqrt(static_cast<double>(p.embedding / p.heads));
 }
@@ -187,9 +165,21 @@ void check_sizes(const Checkpoint& c, const DecoderParams& p) {
 
 }  // namespace
 
-std::vector<DecoderKey> decoder_keys() {
-  std::vector<DecoderKey> keys;
-  for (const SizeRow& row : kSizes) keys.push_back({row.key, row.otherwise == nullptr});
+int64_t vocabulary_of(const Checkpoint& c) {
+  const Tensor* table = c.find_tensor("token_embd.weight");
+  CHECK_USER(table, c.source, ": tensor 'token_embd.weight' is missing");
+  CHECK_USER(table->rank() == 2, c.source, ": tensor 'token_embd.weight' has the wrong rank; got ",
+             table->rank(), "; want 2");
+  return table->shape()[0];
+}
+
+double positive_number(const Checkpoint& c, std::string_view key, double otherwise) {
+  return checked_number(c, key, c.number_or(key, otherwise), false);
+}
+
+std::vector<MetadataKey> decoder_keys() {
+  std::vector<MetadataKey> keys;
+  for (const auto& row : kSizes) keys.push_back({row.key, row.otherwise == nullptr});
   for (const NumberRow& row : kNumbers) keys.push_back({row.key, row.otherwise == nullptr});
   for (std::string_view key : kOtherKeys) keys.push_back({key, false});
   return keys;
@@ -197,13 +187,7 @@ std::vector<DecoderKey> decoder_keys() {
 
 DecoderParams read_decoder_params(const Checkpoint& c, const DecoderFamily& family) {
   DecoderParams p;
-  for (const SizeRow& row : kSizes) {
-    int64_t& value = p.*(row.value);
-    value = c.has(row.key) || !row.otherwise ? c.integer(row.key) : row.otherwise(p);
-    CHECK_USER(value >= row.least && value <= row.most, c.source, ": metadata '", c.architecture,
-               ".", row.key, "' is out of range; got ", value, "; want ", row.least, " to ",
-               row.most);
-  }
+  read_sizes<DecoderParams>(c, kSizes, p);
   for (const NumberRow& row : kNumbers)
     p.*(row.value) = checked_number(
         c, row.key, c.has(row.key) || !row.otherwise ? c.number(row.key) : family.*(row.otherwise),

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "lamella/frontends/checkpoint.h"
 #include "lamella/models/decoder_family.h"
+#include "lamella/models/size_rows.h"
 
 namespace lamella {
 
@@ -22,11 +22,7 @@ struct DecoderParams {
 };
 
 // The metadata that is read, in the order of its tables.
-struct DecoderKey {
-  std::string_view name;
-  bool is_required;
-};
-std::vector<DecoderKey> decoder_keys();
+std::vector<MetadataKey> decoder_keys();
 
 // UserError: missing metadata, sizes out of range or that contradict each other.
 DecoderParams read_decoder_params(const Checkpoint& checkpoint, const DecoderFamily& family);

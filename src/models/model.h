@@ -6,6 +6,10 @@
 //            tokens), page_table i32[seqs, max_pages], rows i32[rows] (of the tokens, those whose
 //            logits are wanted)
 //   states   "k.<layer>", "v.<layer>": pages [pages, page, kv_heads, head_dim] in the KV type
+//   and where a model has recurrences
+//   inputs   slot i32[seqs], kept i32[seqs, n_kept]: where each sequence's states lie, and where
+//            those after its last n_kept tokens go (negative: not wanted)
+//   states   "conv.<layer>", "ssm.<layer>": f32[slots, ...]
 //   output   logits f32[rows, vocabulary]
 #pragma once
 
@@ -32,6 +36,7 @@ struct ModelInfo {
   int64_t vocabulary = 0;
   int64_t context = 0;  // positions it was trained for
   int64_t embedding = 0;
+  int64_t page = 0;  // positions a page
 };
 
 struct Model {

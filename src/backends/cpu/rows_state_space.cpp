@@ -22,15 +22,35 @@ bool conv_accepts(const Graph& g, const Node& n, const void* device) {
   return f32_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
 }
 
-// Reads q_start and slot, inputs `first` and `first` + 1, of a state with that many slots.
-planned::Status read_sequences(const planned::StepCx& cx, size_t first, Sequences& s) {
-  s.q_start = cx.in(first).as<const int32_t>();
-  s.slot = cx.in(first + 1).as<const int32_t>();
-  s.n = cx.in(first + 1).size(0);
+// Where an op has the inputs q_start, slot, kept and length.
+struct SequenceInputs {
+  size_t q_start, kept, length;  // slot is behind q_start
+};
+constexpr size_t kNone = ~size_t{0};
+constexpr SequenceInputs kConvInputs{3, 6, kNone}, kDeltaInputs{6, 8, 9}, kSpaceInputs{6, 9, 10};
+
+// Reads them, of a state with that many slots.
+planned::Status read_sequences(const planned::StepCx& cx, const SequenceInputs& at, Sequences& s) {
+  s.q_start = cx.in(at.q_start).as<const int32_t>();
+  s.slot = cx.in(at.q_start + 1).as<const int32_t>();
+  s.n = cx.in(at.q_start + 1).size(0);
   s.slots = cx.out(0).size(0);
   s.tokens = cx.out(1).size(0);
-  const planned::Status status = status_of(check_starts(s), &cx.in(first));
-  return status.code ? status : status_of(check_slots(s), &cx.in(first + 1));
+  if (at.length != kNone && cx.has(at.length)) s.length = cx.in(at.length).as<const int32_t>();
+  if (cx.has(at.kept)) {
+    s.kept = cx.in(at.kept).as<const int32_t>();
+    s.n_kept = cx.in(at.kept).size(1);
+  }
+  planned::Status status = status_of(check_starts(s), &cx.in(at.q_start));
+  if (!status.code) status = status_of(check_slots(s), &cx.in(at.q_start + 1));
+  if (!status.code && s.kept) status = status_of(check_kept(s), &cx.in(at.kept));
+  return status;
+}
+
+using Accepts = bool (*)(const Graph&, const Node&, const void*);
+template <Accepts accepts, const SequenceInputs& at>
+bool kept(const Graph& g, const Node& n, const void* device) {
+  return has_input(n, at.kept) && accepts(g, n, device);
 }
 
 const float* floats(const planned::StepCx& cx, size_t i) {
@@ -39,7 +59,7 @@ const float* floats(const planned::StepCx& cx, size_t i) {
 
 planned::Status launch_causal_conv(const planned::StepCx& cx) {
   CausalConv job;
-  const planned::Status status = read_sequences(cx, 3, job.seqs);
+  const planned::Status status = read_sequences(cx, kConvInputs, job.seqs);
   if (status.code) return status;
   job.channels = cx.in(1).size(1), job.taps = cx.in(2).size(1);
   job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
@@ -49,7 +69,7 @@ planned::Status launch_causal_conv(const planned::StepCx& cx) {
 }
 
 planned::Status launch_space(const planned::StepCx& cx, StateSpace job) {
-  const planned::Status status = read_sequences(cx, 6, job.seqs);
+  const planned::Status status = read_sequences(cx, kSpaceInputs, job.seqs);
   if (status.code) return status;
   job.heads = cx.in(1).size(1);
   job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
@@ -75,7 +95,7 @@ planned::Status launch_mamba2(const planned::StepCx& cx) {
 planned::Status launch_delta_rule(const planned::StepCx& cx) {
   const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
   DeltaRule job;
-  const planned::Status status = read_sequences(cx, 6, job.seqs);
+  const planned::Status status = read_sequences(cx, kDeltaInputs, job.seqs);
   if (status.code) return status;
   job.hk = cx.in(1).size(1), job.dk = cx.in(1).size(2);
   job.hv = cx.in(3).size(1), job.dv = cx.in(3).size(2);
@@ -93,16 +113,37 @@ planned::Status launch_delta_rule(const planned::StepCx& cx) {
 }  // namespace
 
 std::span<const planned::Row> state_space_rows() {
+  // With `kept`, what is written is nobody's state yet.
   static constexpr planned::Row kRows[] = {
+      {.op = &op<CausalConv1d>,
+       .name = "causal_conv1d_kept",
+       .accepts = kept<conv_accepts, kConvInputs>,
+       .launch = launch_causal_conv,
+       .appends = true},
       {.op = &op<CausalConv1d>,
        .name = "causal_conv1d",
        .accepts = conv_accepts,
        .launch = launch_causal_conv},
       {.op = &op<GatedDeltaNet>,
+       .name = "gated_delta_net_kept",
+       .accepts = kept<f32_accepts, kDeltaInputs>,
+       .launch = launch_delta_rule,
+       .appends = true},
+      {.op = &op<GatedDeltaNet>,
        .name = "gated_delta_net",
        .accepts = f32_accepts,
        .launch = launch_delta_rule},
+      {.op = &op<Mamba2>,
+       .name = "mamba2_kept",
+       .accepts = kept<f32_accepts, kSpaceInputs>,
+       .launch = launch_mamba2,
+       .appends = true},
       {.op = &op<Mamba2>, .name = "mamba2", .accepts = f32_accepts, .launch = launch_mamba2},
+      {.op = &op<SelectiveScan>,
+       .name = "selective_scan_kept",
+       .accepts = kept<f32_accepts, kSpaceInputs>,
+       .launch = launch_selective_scan,
+       .appends = true},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan",
        .accepts = f32_accepts,

@@ -80,11 +80,13 @@ struct ChunkMemory {
   float *kt, *kk, *qk;  // [dk][C], [C][C], [C][C]
   float* factor;        // [C]
   float* d;             // [C][dv]
+  float* scaled;        // [dk][C]
   static constexpr int64_t C = DeltaRule::kChunk;
   ChunkMemory(const DeltaRule& job, float* at) {
     sums = at, grown = sums + C, factor = grown + C;
     kt = factor + C;
     kk = kt + job.dk * C, qk = kk + C * C, d = qk + C * C;
+    scaled = d + C * job.dv;
   }
 };
 
@@ -118,8 +120,31 @@ void solve_rows(const DeltaRule& job, const ChunkMemory& m, int64_t n) {
   }
 }
 
-void delta_chunk(const DeltaRule& job, float* S, int64_t first, int64_t n, int64_t head,
-                 float* scratch) {
+// to = exp(G_last) S + (exp(G_last - G) K)^T D for the first n rows of the chunk; kt holds K^T.
+// `to` may be S.
+void advance_state(const DeltaRule& job, const ChunkMemory& m, const float* S, int64_t n,
+                   float* to) {
+  constexpr int64_t C = ChunkMemory::C;
+  const F last = set1(m.sums[n - 1]);
+  for_lanes(n, [&](int64_t i, int lanes) {
+    store_lanes(m.factor + i, exp(last - load_lanes(m.sums + i, lanes)), lanes);
+  });
+  const F grown = set1(m.grown[n - 1]);
+  for (int64_t c = 0; c < job.dk; ++c) {
+    for_lanes(job.dv, [&](int64_t j, int lanes) {
+      store_lanes(to + c * job.dv + j, grown * load_lanes(S + c * job.dv + j, lanes), lanes);
+    });
+    for_lanes(n, [&](int64_t i, int lanes) {
+      store_lanes(m.scaled + c * C + i,
+                  load_lanes(m.kt + c * C + i, lanes) * load_lanes(m.factor + i, lanes), lanes);
+    });
+  }
+  multiply({m.scaled, C, 1, m.d, job.dv, to, job.dv, job.dk, job.dv, n, true});
+}
+
+// Tokens [first, first + n) of sequence `seq`, whose state S is.
+void delta_chunk(const DeltaRule& job, int64_t seq, float* S, int64_t first, int64_t n,
+                 int64_t head, float* scratch) {
   constexpr int64_t C = ChunkMemory::C;
   const ChunkMemory m(job, scratch);
   const int64_t key_row = job.hk * job.dk, value_row = job.hv * job.dv;
@@ -136,7 +161,6 @@ void delta_chunk(const DeltaRule& job, float* S, int64_t first, int64_t n, int64
   for_lanes(n, [&](int64_t i, int lanes) {
     const F sum = load_lanes(m.sums + i, lanes);
     store_lanes(m.grown + i, exp(sum), lanes);
-    store_lanes(m.factor + i, exp(set1(total) - sum), lanes);
   });
   for (int64_t i = 0; i < n; ++i)
     for (int64_t c = 0; c < job.dk; ++c) m.kt[c * C + i] = k[i * key_row + c];
@@ -164,14 +188,10 @@ void delta_chunk(const DeltaRule& job, float* S, int64_t first, int64_t n, int64
     multiply({m.qk + i * C, C, 1, m.d, job.dv, y + i * value_row, value_row, rows, job.dv, i + rows,
               true});
   }
-  for (int64_t c = 0; c < job.dk; ++c) {
-    scale_row(S + c * job.dv, m.grown[n - 1], job.dv);
-    for_lanes(n, [&](int64_t i, int lanes) {
-      float* at = m.kt + c * C + i;
-      store_lanes(at, load_lanes(at, lanes) * load_lanes(m.factor + i, lanes), lanes);
-    });
-  }
-  multiply({m.kt, C, 1, m.d, job.dv, S, job.dv, job.dk, job.dv, n, true});
+  for (int64_t i = 0; i < n; ++i)
+    if (const int64_t slot = job.seqs.kept_after(seq, first + i); slot >= 0)
+      advance_state(job, m, S, i + 1, job.state + (slot * job.hv + head) * job.dk * job.dv);
+  advance_state(job, m, S, n, S);
 }
 
 }  // namespace

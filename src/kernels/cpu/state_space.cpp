@@ -30,8 +30,30 @@ Status check_slots(const Sequences& s) {
   std::fill_n(seen, s.slots, uint8_t{0});
   for (int64_t i = 0; i < s.n; ++i) {
     const bool bad = s.slot[i] < 0 || s.slot[i] >= s.slots;
-    if (bad || (s.q_start[i] < s.q_start[i + 1] && seen[s.slot[i]]++ > 0))
+    if (bad || (s.has_tokens(i) && seen[s.slot[i]]++ > 0 && !s.kept))
       return {.code = Status::Code::index_out_of_range, .index = i};
+  }
+  return {};
+}
+
+Status check_kept(const Sequences& s) {
+  const Scratch memory(std::max<int64_t>(s.slots, 1) * static_cast<int64_t>(sizeof(int64_t)));
+  if (!memory.ok()) return {.code = Status::Code::no_memory};
+  auto* writer = memory.at<int64_t>();
+  std::fill_n(writer, s.slots, int64_t{-1});
+  for (int64_t i = 0; i < s.n * s.n_kept; ++i) {
+    const int64_t seq = i / s.n_kept, slot = s.kept[i];
+    if (!s.has_tokens(seq)) continue;
+    const bool is_last = (i + 1) % s.n_kept == 0;
+    if (slot < 0 && !is_last) continue;
+    if (slot < 0 || slot >= s.slots || writer[slot] >= 0)
+      return {.code = Status::Code::index_out_of_range, .index = i};
+    writer[slot] = i;
+  }
+  for (int64_t i = 0; i < s.n; ++i) {
+    const int64_t by = writer[s.slot[i]];
+    if (s.has_tokens(i) && by >= 0 && by / s.n_kept != i)
+      return {.code = Status::Code::index_out_of_range, .index = by};
   }
   return {};
 }

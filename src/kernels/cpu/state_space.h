@@ -1,6 +1,7 @@
 // Recurrences over tokens of sequences of different lengths, each with a state of its own, in f32:
 // short causal convolutions, selective scans and the gated delta rule. Sequence s owns the tokens
-// [q_start[s], q_start[s + 1]) and state slot[s], which is updated in place.
+// [q_start[s], q_start[s + 1]) and state slot[s], which is updated in place, or read only where
+// `kept` says where the new states go.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,37 @@ struct Sequences {
   const int32_t* q_start = nullptr;  // [n + 1]
   const int32_t* slot = nullptr;     // [n]
   int64_t n = 0, slots = 0, tokens = 0;
+  // [n, n_kept], may be null: slots of the states after each sequence's last tokens, that after all
+  // of them last; negative: not wanted.
+  const int32_t* kept = nullptr;
+  int64_t n_kept = 1;
+  const int32_t* length = nullptr;  // [n], may be null: positions, with these tokens
+
+  bool has_tokens(int64_t seq) const { return q_start[seq] < q_start[seq + 1]; }
+  // The slot of the state after all tokens, which is worked in.
+  int64_t home(int64_t seq) const {
+    return kept ? kept[(seq + 1) * n_kept - 1] : int64_t{slot[seq]};
+  }
+  // The slot of the state after token t, which is not the last; negative: none.
+  int64_t kept_after(int64_t seq, int64_t t) const {
+    const int64_t column = t - q_start[seq + 1] + n_kept;
+    return kept && column >= 0 && column + 1 < n_kept ? kept[seq * n_kept + column] : -1;
+  }
+  // The sequence's tokens from t on that lie before the next multiple of `chunk` of its positions.
+  int64_t to_border(int64_t seq, int64_t t, int64_t chunk) const {
+    const int64_t end = q_start[seq + 1];
+    const int64_t place = length ? int64_t{length[seq]} - (end - t) : t - q_start[seq];
+    const int64_t room = place < 0 ? chunk : chunk - place % chunk;
+    return end - t < room ? end - t : room;
+  }
 };
 // Do the starts rise from 0 to the number of tokens? The place of the first that does not.
 Status check_starts(const Sequences& s);
-// Is every slot there, and taken by one sequence with tokens only?
+// Is every slot there, and without `kept` taken by one sequence with tokens only?
 Status check_slots(const Sequences& s);
+// Is every slot of `kept` there, the last of each sequence wanted, each written once, and none read
+// by another sequence? The place of the first that is not.
+Status check_kept(const Sequences& s);
 
 // y[t, c] = bias[c] + sum over k of w[c, k] * (tokens before)[t - taps + 1 + k, c].
 struct CausalConv {

@@ -24,25 +24,37 @@ void conv_lanes(const CausalConv& job, int64_t c, int n) {
   for (int64_t s = 0; s < job.seqs.n; ++s) {
     const int64_t begin = job.seqs.q_start[s], end = job.seqs.q_start[s + 1];
     if (begin == end) continue;
-    float* state = job.state + (job.seqs.slot[s] * job.channels + c) * kept;
+    const auto state_of = [&](int64_t slot) {
+      return job.state + (slot * job.channels + c) * kept;
+    };
+    const float* state = state_of(job.seqs.slot[s]);
     F past[CausalConv::kMaxTaps];  // oldest first; the last is the token itself
     for (int64_t k = 0; k < kept; ++k) past[k] = gathered(state + k, kept);
+    const auto keep = [&](int64_t slot) {
+      for (int64_t k = 0; k < kept; ++k) {
+        store(lanes, past[k]);
+        for (int i = 0; i < n; ++i) state_of(slot)[i * kept + k] = lanes[i];
+      }
+    };
     for (int64_t t = begin; t < end; ++t) {
       past[kept] = load_lanes(job.x + t * job.channels + c, n);
       F y = bias;
       for (int64_t k = 0; k < job.taps; ++k) y = fma(w[k], past[k], y);
       store_lanes(job.y + t * job.channels + c, y, n);
       for (int64_t k = 0; k < kept; ++k) past[k] = past[k + 1];
+      if (const int64_t slot = job.seqs.kept_after(s, t); slot >= 0) keep(slot);
     }
-    for (int64_t k = 0; k < kept; ++k) {
-      store(lanes, past[k]);
-      for (int i = 0; i < n; ++i) state[i * kept + k] = lanes[i];
-    }
+    keep(job.seqs.home(s));
   }
 }
 
 void conv_range(const CausalConv& job, int64_t begin, int64_t end) {
   for_lanes(end - begin, [&](int64_t i, int n) { conv_lanes(job, begin + i, n); });
+}
+
+void copy_floats(const float* from, float* to, int64_t n) {
+  for_lanes(n,
+            [&](int64_t i, int lanes) { store_lanes(to + i, load_lanes(from + i, lanes), lanes); });
 }
 
 float exp_of(float x) {
@@ -74,10 +86,17 @@ void space_token(const StateSpace& job, float* state, int64_t t, int64_t head) {
 }
 
 void space_heads(const StateSpace& job, int64_t seq, int64_t begin, int64_t end) {
-  const int64_t size = job.p * job.n;
-  float* state = job.state + job.seqs.slot[seq] * job.heads * size;
-  for (int64_t t = job.seqs.q_start[seq]; t < job.seqs.q_start[seq + 1]; ++t)
-    for (int64_t head = begin; head < end; ++head) space_token(job, state + head * size, t, head);
+  const Sequences& s = job.seqs;
+  if (!s.has_tokens(seq)) return;
+  const int64_t size = job.p * job.n, n = (end - begin) * size;
+  const auto heads_of = [&](int64_t slot) { return job.state + (slot * job.heads + begin) * size; };
+  float* state = heads_of(s.home(seq));
+  if (s.home(seq) != s.slot[seq]) copy_floats(heads_of(s.slot[seq]), state, n);
+  for (int64_t t = s.q_start[seq]; t < s.q_start[seq + 1]; ++t) {
+    for (int64_t head = begin; head < end; ++head)
+      space_token(job, state + (head - begin) * size, t, head);
+    if (const int64_t slot = s.kept_after(seq, t); slot >= 0) copy_floats(state, heads_of(slot), n);
+  }
 }
 
 // V vectors of columns of S for one token; `n` < kLanes: the only vector is partial.
@@ -131,15 +150,23 @@ void delta_token(const DeltaRule& job, float* S, int64_t t, int64_t head, float*
 }
 
 void delta_head(const DeltaRule& job, int64_t seq, int64_t head, float* scratch) {
-  float* S = job.state + (job.seqs.slot[seq] * job.hv + head) * job.dk * job.dv;
-  const int64_t begin = job.seqs.q_start[seq], end = job.seqs.q_start[seq + 1];
-  if (!job.chunked) {
-    for (int64_t t = begin; t < end; ++t) delta_token(job, S, t, head, scratch);
-    return;
-  }
-  for (int64_t t = begin; t < end; t += DeltaRule::kChunk) {
-    const int64_t left = end - t;
-    delta_chunk(job, S, t, left < DeltaRule::kChunk ? left : DeltaRule::kChunk, head, scratch);
+  const Sequences& s = job.seqs;
+  if (!s.has_tokens(seq)) return;
+  const auto head_of = [&](int64_t slot) {
+    return job.state + (slot * job.hv + head) * job.dk * job.dv;
+  };
+  float* S = head_of(s.home(seq));
+  if (s.home(seq) != s.slot[seq]) copy_floats(head_of(s.slot[seq]), S, job.dk * job.dv);
+  const int64_t begin = s.q_start[seq], end = s.q_start[seq + 1];
+  for (int64_t t = begin, n = 1; t < end; t += n) {
+    if (job.chunked) {
+      n = s.to_border(seq, t, DeltaRule::kChunk);
+      delta_chunk(job, seq, S, t, n, head, scratch);
+    } else {
+      delta_token(job, S, t, head, scratch);
+      if (const int64_t slot = s.kept_after(seq, t); slot >= 0)
+        copy_floats(S, head_of(slot), job.dk * job.dv);
+    }
   }
 }
 

@@ -2,7 +2,11 @@
 
 #include "lamella/ops/index/gather.h"
 #include "lamella/ops/index/scatter_nd.h"
+#include "lamella/ops/math/greater.h"
+#include "lamella/ops/math/greater_equal.h"
 #include "lamella/ops/math/less.h"
+#include "lamella/ops/math/logical_and.h"
+#include "lamella/ops/math/maximum.h"
 #include "lamella/ops/math/where.h"
 #include "lamella/ops/nn/wide.h"
 #include "lamella/ops/operators.h"
@@ -28,6 +32,7 @@ void CausalConv1d::type(TypeCx& cx, const NoAttrs&) {
   require_sizes(cx, 2, {channels, taps});
   require_sizes(cx, 0, {cx.shape(0)[0], channels, taps - 1});
   check_ragged(cx, 3);
+  check_kept(cx, 6, 4);
   if (cx.has(5)) require_sizes(cx, 5, {channels});
   cx.out(cx.in(0).dtype, cx.shape(0));
   cx.out(cx.in(1).dtype, cx.shape(1));
@@ -59,12 +64,32 @@ Values CausalConv1d::expand(const Args& args, const NoAttrs&) {
   const Value by_tap = reshape_to(transpose(w, {.perm = {1, 0}}), {1, taps, channels});
   Value y = sum(gather(rows, at) * by_tap, {.axes = {1}});
   if (args.has(5)) y = y + wide(args[5]);
-  const Value last =
-      reshape_to(ends - starts, {seqs, 1}) - n_kept + reshape_to(iota_of(g, kept), {1, kept});
-  const Value kept_rows =
-      gather(rows, row_at(last, reshape_to(starts, {seqs, 1}), reshape_to(slot, {seqs, 1})));
-  const Value next =
-      scatter_nd(state, reshape_to(slot, {seqs, 1}), transpose(kept_rows, {.perm = {0, 2, 1}}));
+  // The states after so many tokens [seqs, columns], as [seqs * columns, kept, channels].
+  const auto state_after = [&](Value n_tokens, Dim columns) {
+    const Value at = reshape_to(n_tokens, {seqs, columns, 1}) - n_kept +
+                     reshape_to(iota_of(g, kept), {1, 1, kept});
+    const Value found =
+        gather(rows, row_at(at, reshape_to(starts, {seqs, 1, 1}), reshape_to(slot, {seqs, 1, 1})));
+    return transpose(reshape_to(found, {seqs * columns, kept, channels}), {.perm = {0, 2, 1}});
+  };
+  const Value counts = reshape_to(ends - starts, {seqs, 1});
+  Value next;
+  if (!args.has(6)) {
+    next = scatter_nd(state, reshape_to(slot, {seqs, 1}), state_after(counts, 1));
+  } else {
+    // What is not wanted goes to an entry behind the slots.
+    const Dim n = args[6].shape()[1];
+    const Value after = counts - number(g, n) + 1 + reshape_to(iota_of(g, n), {1, n});
+    const Value given = i64_of(args[6]), zero = scalar_like(given, 0);
+    // One behind the slots is none of them.
+    const Value to = where(less(given, number(g, slots)), given, given + 1);
+    const Value wanted = logical_and(greater(after, zero), greater_equal(to, zero));
+    const Value nobody = full(g, {1, channels, kept}, state.dtype(), 0);
+    next = scatter_nd(concat({state, nobody}, {.axis = 0}),
+                      reshape_to(where(wanted, to, number(g, slots)), {seqs * n, 1}),
+                      state_after(maximum(after, zero), n));
+    next = slice_axis(next, 0, 0, slots);
+  }
   return {as_dtype(next, args[0].dtype()), as_dtype(y, args[1].dtype())};
 }
 
@@ -109,6 +134,9 @@ void CausalConv1d::samples(Samples& s) {
          ragged_ints({1})});
   s.add({In{.shape = {2, 3, 2}}, In{.shape = {0, 3}}, In{.shape = {3, 3}}, ragged_ints({0, 0}),
          ragged_ints({1})});
+  s.add({In{.shape = {6, 19, 3}}, In{.shape = {8, 19}}, In{.shape = {19, 4}}, starts, slots,
+         In::absent(), ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3})})
+      .length = 4;
   const In state{.shape = {2, 3, 1}}, x{.shape = {4, 3}}, w{.shape = {3, 2}};
   const In whole = ragged_ints({0, 4}), one = ragged_ints({0});
   s.bad({state, x, In{.shape = {4, 2}}, whole, one}, NoAttrs{}, "sizes of w at axis 0");
@@ -116,6 +144,8 @@ void CausalConv1d::samples(Samples& s) {
   s.bad({state, x, w, ragged_ints({0, 1, 4}), one}, NoAttrs{}, "sequences + 1");
   s.bad({state, x, w, whole, In{.shape = {1}, .dtype = kI64}}, NoAttrs{}, "slot is not i32");
   s.bad({state, x, w, whole, ragged_ints({2})}, NoAttrs{}, "out of range");
+  s.bad({state, x, w, whole, one, In::absent(), one}, NoAttrs{}, "kept");
+  s.bad({state, x, w, whole, one, In::absent(), ragged_table(1, {2})}, NoAttrs{}, "out of range");
   s.bad({state, x, w, ragged_ints({0, 3}), one}, NoAttrs{}, "out of range");
   add_literal_samples(s);
 }

@@ -12,7 +12,7 @@
 namespace lamella {
 namespace {
 
-enum : size_t { kState, kQ, kK, kV, kG, kBeta, kStart, kSlot };
+enum : size_t { kState, kQ, kK, kV, kG, kBeta, kStart, kSlot, kKept, kLength };
 
 // Key heads [hk, dk] as value heads see them: [hv, dk, 1].
 Value for_value_heads(Value x, Dim hv, HeadMap map) {
@@ -38,6 +38,7 @@ void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
   cx.require_at_least(hk, 1, "key heads");
   cx.require_equal(dim_mod(hv, hk), 0, "value heads modulo key heads, and zero");
   check_ragged(cx, kStart);
+  check_kept(cx, kKept, kSlot), check_length(cx, kLength, kSlot);
   CHECK_USER(a.scale || dk.is_const(), "gated_delta_net: no scale; got q of ", cx.in(kQ),
              "; want the attribute scale, or a known last size of q to make it of");
   cx.out(cx.in(kState).dtype, cx.shape(kState));
@@ -59,8 +60,9 @@ Values GatedDeltaNet::expand(const Args& args, const Attrs& a) {
     const Value next = decayed + k * reshape_to(d, {hv, 1, dv});
     return std::pair(next, sum(next * q, {.axes = {1}}) * scale);
   };
-  Values out = ragged_scan(args[kState], {args[kQ], args[kK], args[kV], args[kG], args[kBeta]}, {},
-                           args[kStart], args[kSlot], wide_dtype(args[kV].dtype()), step);
+  Values out =
+      ragged_scan(args[kState], {args[kQ], args[kK], args[kV], args[kG], args[kBeta]}, {},
+                  {args[kStart], args[kSlot], args[kKept]}, wide_dtype(args[kV].dtype()), step);
   out[1] = as_dtype(out[1], args[kV].dtype());
   return out;
 }
@@ -159,6 +161,15 @@ void GatedDeltaNet::samples(Samples& s) {
   s.add(inputs(4, 7, 2, 4, 16, 3, false, starts, slots), Attrs{.head_map = HeadMap::modulo})
       .length = 7;
   s.add(inputs(4, 7, 1, 2, 4, 6, true, starts, slots), Attrs{.scale = 0.5}).length = 7;
+  for (const bool per_channel : {false, true}) {
+    std::vector<In> in = inputs(6, 8, 1, 2, 4, 6, per_channel, ragged_ints({0, 3, 3, 8}), slots);
+    in.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
+    in[7] = ragged_ints({2, 0, 3});
+    s.add(in, Attrs{}).length = 8;
+    in[6] = ragged_ints({0, 0, 0, 8});
+    in.push_back(ragged_ints({5, 5, 66}));
+    s.add(std::move(in), Attrs{}).length = 8;
+  }
   s.add(inputs(1, 0, 1, 1, 3, 2, false, ragged_ints({0, 0}), ragged_ints({0})), Attrs{});
   Sample& longer = s.add(
       inputs(2, 200, 1, 2, 32, 33, false, ragged_ints({0, 67, 200}), ragged_ints({1, 0})), Attrs{});

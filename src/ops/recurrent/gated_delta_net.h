@@ -14,14 +14,16 @@ struct EnumNames<HeadMap> {
 struct GatedDeltaNet {
   static constexpr Info info{
       .name = "gated_delta_net",
-      .inputs = "state, q, k, v, g, beta, q_start, slot",
+      .inputs = "state, q, k, v, g, beta, q_start, slot, kept?, length?",
       .outputs = "next, y",
       .doc =
           "The gated delta rule. For each token of a sequence, per value head with its key head: S "
           "= exp(g) S; d = (v - S^T k) * beta; S = S + k d^T; y = scale * S^T q. q, k [tokens, hk, "
           "dk], v [tokens, hv, dv], g and beta [tokens, hv] (g [tokens, hv, dk]: one decay a key "
           "channel), S = state[slot] [slots, hv, dk, dv]. Sequence s owns the tokens q_start[s] to "
-          "q_start[s + 1] and state slot[s]; no two sequences share a slot.",
+          "q_start[s + 1] and state slot[s]; no two sequences share a slot. kept is that of "
+          "causal_conv1d. Kernels may take 64 tokens at a time, cut at multiples of 64 of a "
+          "sequence's positions where length [seqs] says how many it has, with these tokens.",
       .ulps = 1024,
       .ulps_per_length = 8,
       .updates = "state",

@@ -10,7 +10,7 @@
 namespace lamella {
 namespace {
 
-enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD };
+enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD, kKept, kLength };
 
 // Groups [groups, n] as heads see them: [heads, 1, n].
 Value for_heads(Value x, Dim heads) {
@@ -33,6 +33,7 @@ void Mamba2::type(TypeCx& cx, const NoAttrs&) {
   require_sizes(cx, kB, {tokens, groups, n});
   require_sizes(cx, kC, {tokens, groups, n});
   check_ragged(cx, kStart);
+  check_kept(cx, kKept, kSlot), check_length(cx, kLength, kSlot);
   if (cx.has(kD)) require_sizes(cx, kD, {heads});
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kX).dtype, cx.shape(kX));
@@ -48,7 +49,7 @@ Values Mamba2::expand(const Args& args, const NoAttrs&) {
     return std::pair(next, sum(next * for_heads(x[3], heads), {.axes = {2}}));
   };
   Values out = ragged_scan(args[kState], {args[kX], args[kDt], args[kB], args[kC]}, {args[kA]},
-                           args[kStart], args[kSlot], type, step);
+                           {args[kStart], args[kSlot], args[kKept]}, type, step);
   if (args.has(kD))
     out[1] = out[1] + reshape_to(as_dtype(args[kD], type), {heads, 1}) * as_dtype(args[kX], type);
   out[1] = as_dtype(out[1], args[kX].dtype());
@@ -119,6 +120,11 @@ void Mamba2::samples(Samples& s) {
   const In starts = ragged_ints({0, 2, 2, 7}), slots = ragged_ints({3, 0, 1});
   s.add(inputs(4, 7, 4, 2, 3, 17, true, starts, slots)).length = 17;
   s.add(inputs(4, 7, 2, 1, 5, 4, false, starts, slots)).length = 7;
+  std::vector<In> kept = inputs(6, 8, 2, 1, 5, 4, true, ragged_ints({0, 3, 3, 8}), slots);
+  kept[7] = ragged_ints({2, 0, 3});
+  kept.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
+  kept.push_back(ragged_ints({3, 0, 67}));
+  s.add(std::move(kept)).length = 8;
   s.add(inputs(1, 0, 2, 1, 3, 4, true, ragged_ints({0, 0}), ragged_ints({0})));
   Sample& longer =
       s.add(inputs(2, 150, 2, 1, 20, 33, true, ragged_ints({0, 67, 150}), ragged_ints({1, 0})));

@@ -6,7 +6,7 @@ namespace lamella {
 
 struct Mamba2 {
   static constexpr Info info{.name = "mamba2",
-                             .inputs = "state, x, dt, a, b, c, q_start, slot, d?",
+                             .inputs = "state, x, dt, a, b, c, q_start, slot, d?, kept?, length?",
                              .outputs = "next, y",
                              .doc =
                                  "The state-space step of Mamba 2. For each token of a sequence, "
@@ -19,7 +19,7 @@ struct Mamba2 {
                                  "(heads / groups). Sequence "
                                  "s owns the tokens q_start[s] to q_start[s + 1] and state "
                                  "slot[s]; no two sequences share "
-                                 "a slot.",
+                                 "a slot. kept and length are those of gated_delta_net.",
                              .ulps = 64,
                              .ulps_per_length = 8,
                              .updates = "state",

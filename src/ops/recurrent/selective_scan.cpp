@@ -9,7 +9,7 @@
 namespace lamella {
 namespace {
 
-enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD };
+enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD, kKept };
 
 }  // namespace
 
@@ -22,6 +22,7 @@ void SelectiveScan::type(TypeCx& cx, const NoAttrs&) {
   require_sizes(cx, kB, {tokens, n});
   require_sizes(cx, kC, {tokens, n});
   check_ragged(cx, kStart);
+  check_kept(cx, kKept, kSlot);
   if (cx.has(kD)) require_sizes(cx, kD, {channels});
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kX).dtype, cx.shape(kX));
@@ -36,7 +37,7 @@ Values SelectiveScan::expand(const Args& args, const NoAttrs&) {
     return std::pair(next, sum(next * reshape_to(x[3], {1, n}), {.axes = {1}}));
   };
   Values out = ragged_scan(args[kState], {args[kX], args[kDt], args[kB], args[kC]}, {args[kA]},
-                           args[kStart], args[kSlot], type, step);
+                           {args[kStart], args[kSlot], args[kKept]}, type, step);
   if (args.has(kD)) out[1] = out[1] + as_dtype(args[kD], type) * as_dtype(args[kX], type);
   out[1] = as_dtype(out[1], args[kX].dtype());
   return out;
@@ -102,6 +103,10 @@ void SelectiveScan::samples(Samples& s) {
   s.add(inputs(4, 7, 5, 16, true, starts, slots)).length = 16;
   s.add(inputs(4, 7, 3, 5, false, starts, slots)).length = 5;
   s.add(inputs(4, 7, 2, 35, true, starts, slots)).length = 35;
+  std::vector<In> kept = inputs(6, 8, 3, 5, true, ragged_ints({0, 3, 3, 8}), slots);
+  kept[7] = ragged_ints({2, 0, 3});
+  kept.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
+  s.add(std::move(kept)).length = 8;
   s.add(inputs(1, 0, 2, 3, true, ragged_ints({0, 0}), ragged_ints({0})));
   auto bad = [&](size_t i, In with, const char* message) {
     std::vector<In> in = inputs(2, 4, 3, 5, true, ragged_ints({0, 4}), ragged_ints({0}));

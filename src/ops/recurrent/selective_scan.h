@@ -6,7 +6,7 @@ namespace lamella {
 
 struct SelectiveScan {
   static constexpr Info info{.name = "selective_scan",
-                             .inputs = "state, x, dt, a, b, c, q_start, slot, d?",
+                             .inputs = "state, x, dt, a, b, c, q_start, slot, d?, kept?",
                              .outputs = "next, y",
                              .doc =
                                  "The selective scan of Mamba. For each token of a sequence, per "
@@ -17,7 +17,8 @@ struct SelectiveScan {
                                  "[tokens, n], d [channels], "
                                  "h = state[slot] [slots, channels, n]. Sequence s owns the tokens "
                                  "q_start[s] to q_start[s "
-                                 "+ 1] and state slot[s]; no two sequences share a slot.",
+                                 "+ 1] and state slot[s]; no two sequences share a slot. "
+                                 "kept is that of causal_conv1d.",
                              .ulps = 64,
                              .ulps_per_length = 8,
                              .updates = "state",
