@@ -25,5 +25,6 @@ std::span<const planned::Row> recurrent_rows();
 std::span<const planned::Row> state_space_rows();
 std::span<const planned::Row> signal_rows();
 std::span<const planned::Row> quant_rows();
+std::span<const planned::Row> linear_systems_rows();
 
 }  // namespace lamella::cpu

@@ -63,11 +63,10 @@ void RunState::launch(const BoundStep& bound, std::span<const Operand> operands,
 void RunState::finish() const {
   check_cancelled(cancel_);
   if (!failed_) return;
-  const std::string where = failed_->graph.describe(failed_node_);
-  if (status_.code == planned::Status::no_memory) throw DeviceError(str(where, ": out of memory"));
-  const bool is_index = status_.code == planned::Status::index_out_of_range;
-  throw UserError(str(where, ": ", is_index ? "index out of range" : "bad value", "; got ",
-                      status_.value, " at position ", status_.index));
+  const std::string message =
+      str(failed_->graph.describe(failed_node_), ": ", planned::message_of(status_));
+  if (status_.code == planned::Status::no_memory) throw DeviceError(message);
+  throw UserError(message);
 }
 
 Operands::Operands(std::shared_ptr<const BoundStep> bound, const std::vector<mx::array>& inputs,

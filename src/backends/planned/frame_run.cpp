@@ -73,11 +73,9 @@ void FrameState::launch(uint32_t s) {
                   this, s, n_inputs(step));
   const Status status = row.launch(cx);
   if (status.code == Status::ok) return;
-  if (status.code == Status::no_memory)
-    throw DeviceError(str(plan_->graph.describe(step.node), ": out of memory"));
-  const char* what = status.code == Status::index_out_of_range ? "index out of range" : "bad value";
-  throw UserError(str(plan_->graph.describe(step.node), ": ", what, "; got ", status.value,
-                      " at position ", status.index));
+  const std::string message = str(plan_->graph.describe(step.node), ": ", message_of(status));
+  if (status.code == Status::no_memory) throw DeviceError(message);
+  throw UserError(message);
 }
 
 void FrameState::write_sizes(const Step& step) {

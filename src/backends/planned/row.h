@@ -39,11 +39,20 @@ struct Operand {
 
 // What a kernel reports: 0, or a code with the offending value.
 struct Status {
-  enum Code : int { ok, index_out_of_range, bad_value, no_memory };
+  enum Code : int {
+    ok,
+    index_out_of_range,
+    bad_value,
+    no_memory,
+    singular,               // matrix `index` of a batch
+    not_positive_definite,  // likewise
+  };
   Code code = ok;
   int64_t index = 0;  // position in the input
   int64_t value = 0;  // what was found there
 };
+// "index out of range; got 7 at position 3".
+std::string message_of(const Status& status);
 
 // Makes outputs whose sizes only the data decide, for the step that has found them.
 class OutputMaker {

@@ -1,21 +1,14 @@
 // The gradients of matmul: products again, with the roles of the axes exchanged.
 #include "lamella/ops/linalg/matmul.h"
 
+#include "lamella/ops/linalg/matrices.h"
 #include "lamella/ops/math/cast.h"
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/squeeze.h"
-#include "lamella/ops/shape/transpose.h"
 #include "lamella/ops/shape/unsqueeze.h"
 
 namespace lamella {
 namespace {
-
-Value swap_last_two(Value x) {
-  std::vector<int64_t> perm;
-  for (size_t i = 0; i < x.shape().rank(); ++i) perm.push_back(static_cast<int64_t>(i));
-  std::swap(perm[perm.size() - 2], perm.back());
-  return transpose(x, {.perm = perm});
-}
 
 // Rows of all batches, one after the other.
 Value flatten_rows(Value x) {

@@ -1,0 +1,3 @@
+#define LAMELLA_ISA scalar
+#define LAMELLA_LANES 1
+#include "lamella/kernels/cpu/linear_systems_impl.h"
