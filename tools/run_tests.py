@@ -16,6 +16,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 MAX_CASES_A_PROCESS = 100
@@ -112,9 +113,11 @@ def lines_of(process, silence):
         yield pending.decode(errors="replace") + "\n"
 
 
-def run_process(command, cwd, silence):
+def run_process(command, cwd, silence, folder):
+    """`folder` is for the files of this process alone (testing::TempDir)."""
     process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+                               stderr=subprocess.STDOUT, start_new_session=True,
+                               env={**os.environ, "TEST_TMPDIR": folder + "/"})
     return process, lines_of(process, silence)
 
 
@@ -129,8 +132,8 @@ def ending(process, hung, silence):
     return f"exit code {code}\n" if code else ""
 
 
-def run_command(job, silence):
-    process, lines = run_process(job.command, job.cwd, silence)
+def run_command(job, silence, folder):
+    process, lines = run_process(job.command, job.cwd, silence, folder)
     printed = list(lines)
     hung = bool(printed) and printed[-1] is None
     text = "".join(line for line in printed if line)
@@ -145,13 +148,13 @@ def skip_reason(text):
     return " ".join(line.strip() for line in lines[at + 1:] if line.strip()) or "no reason given"
 
 
-def run_cases(job, silence):
+def run_cases(job, silence, folder):
     """Runs the cases of one job, beginning again after each one that takes the process down."""
     results = []
     left = list(job.cases)
     while left:
         command = job.command + ["--gtest_color=no", "--gtest_filter=" + ":".join(left)]
-        process, lines = run_process(command, job.cwd, silence)
+        process, lines = run_process(command, job.cwd, silence, folder)
         current, text, hung, any_failed = None, "", False, False
         for line in lines:
             if line is None:
@@ -184,7 +187,8 @@ def run_cases(job, silence):
 def run_job(job, silence):
     start = time.monotonic()
     try:
-        results = run_command(job, silence) if job.cases is None else run_cases(job, silence)
+        with tempfile.TemporaryDirectory(prefix="lamella_test_") as folder:
+            results = (run_command if job.cases is None else run_cases)(job, silence, folder)
     except OSError as error:
         results = [Result(job.name, "failed", f"cannot run {job.command[0]}: {error}\n")]
     return results, time.monotonic() - start
