@@ -8,6 +8,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
+#include "lamella/cli/mlx_counts.h"
 #include "lamella/cli/model_flags.h"
 #include "lamella/cli/table.h"
 
@@ -213,6 +214,8 @@ int run(const Options& o) {
     print_stages(p);
     std::puts("");
   }
+  if (model->backend().name() == "mlx")
+    std::fputs(mlx_counts_text(mlx_counts(model->backend())).c_str(), stdout);
   print_requantized(requantized);
   return kDone;
 }

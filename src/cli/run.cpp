@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "lamella/backends/mlx/mlx.h"
 #include "lamella/base/error.h"
 #include "lamella/base/memory.h"
 #include "lamella/base/text.h"
 #include "lamella/cli/generate_flags.h"
 #include "lamella/cli/interrupt.h"
+#include "lamella/cli/mlx_counts.h"
 #include "lamella/cli/model_flags.h"
 #include "lamella/cli/trace.h"
 
@@ -75,12 +75,7 @@ void print_stats(LanguageModel& model) {
   for (const auto& [name, bytes] : sizes)
     std::fprintf(stderr, "%-8s %s\n", name, human_bytes(static_cast<uint64_t>(bytes)).c_str());
   if (model.backend().name() != "mlx") return;
-  const MlxCounts c = mlx_counts(model.backend());
-  std::fprintf(stderr, "mlx      %llu traces, %llu again; %llu steps on the host; %s copied\n",
-               static_cast<unsigned long long>(c.traces),
-               static_cast<unsigned long long>(c.retraces),
-               static_cast<unsigned long long>(c.host_steps),
-               human_bytes(static_cast<uint64_t>(c.copied_bytes)).c_str());
+  std::fputs(mlx_counts_text(mlx_counts(model.backend())).c_str(), stderr);
 }
 
 int run(const Options& o) {

@@ -22,9 +22,10 @@ using on_mlx::GpuKernel;
 using Launch = void (*)(const float* x, const uint8_t* w, const int* at, const int* sizes, float* y,
                         int groups_x, int groups_y);
 
-std::string function(const GpuKernel& kernel, const std::string& name) {
+// `first`: lines in front of the body.
+std::string function(const GpuKernel& kernel, const std::string& name, const std::string& first) {
   return str("static void run_", name, "(const float* x, const u8* w, const int* at, ",
-             "const int* sizes, float* y) {\n", test::kShimPlaces, "(void)x; (void)at;\n",
+             "const int* sizes, float* y) {\n", test::kShimPlaces, "(void)x; (void)at;\n", first,
              kernel.body, "}\n", "extern \"C\" void ", name,
              "(const float* x, const u8* w, const int* at, const int* sizes, float* y, int gx, ",
              "int gy) {\n  shim_kernel = run_", name,
@@ -34,17 +35,21 @@ std::string function(const GpuKernel& kernel, const std::string& name) {
              kernel.threads, ");\n    }\n}\n");
 }
 
-// All formats' kernels in one library.
+// All formats' kernels in one library. `sizes` are k, n, m (or how many slots a row of x serves).
 std::string source() {
+  constexpr const char* kSizes =
+      "const int x_shape[] = {sizes[2], sizes[0]}, N = sizes[1], K = sizes[0], PER = sizes[2];\n"
+      "(void)x_shape; (void)N; (void)K; (void)PER;\n";
   std::string out = test::kShimPrelude;
   for (const GpuFormat& f : on_mlx::gpu_formats()) {
     const std::string name(f.name);
     out += "#undef BLOCK\n#undef BYTES\nnamespace format_" + name + " {\n" + gpu_decoder(f);
-    for (int rows : {1, 4})
-      out += str("#undef ROWS\n#define ROWS ", rows, "\n",
-                 function(on_mlx::kGemv, str("gemv", rows, "_", name)));
-    out += function(on_mlx::kGemm, "gemm_" + name) + function(on_mlx::kLookUp, "look_up_" + name) +
-           function(on_mlx::kGrouped, "grouped_" + name);
+    for (int rows : {1, 2, 8})
+      out += function(on_mlx::kGemv, str("gemv", rows, "_", name),
+                      str(kSizes, "constexpr int ROWS = ", rows, ";\n"));
+    out += function(on_mlx::kGemm, "gemm_" + name, kSizes) +
+           function(on_mlx::kLookUp, "look_up_" + name, kSizes) +
+           function(on_mlx::kGrouped, "grouped_" + name, kSizes);
     out += "}\n";
   }
   return out;
@@ -110,13 +115,15 @@ TEST(GpuSource, EveryFormatsKernelsMatchTheMeaning) {
     // An odd number of columns, and rows that do not fill the last group.
     EXPECT_EQ(n_bad(test::product(dtype, 1, 13, 512), library.find("gemv1_" + name), 2, 1), 0)
         << name;
-    EXPECT_EQ(n_bad(test::product(dtype, 6, 9, 768), library.find("gemv4_" + name), 2, 2), 0)
+    EXPECT_EQ(n_bad(test::product(dtype, 6, 9, 768), library.find("gemv2_" + name), 2, 3), 0)
+        << name;
+    EXPECT_EQ(n_bad(test::product(dtype, 8, 9, 256), library.find("gemv8_" + name), 2, 1), 0)
         << name;
     EXPECT_EQ(n_bad(test::product(dtype, 67, 70, 512), library.find("gemm_" + name), 2, 2), 0)
         << name;
     check_grouped(dtype, library.find("grouped_" + name));
     const test::Product p = test::product(dtype, 1, 7, 512);
-    const int at[] = {3, 0, 6}, sizes[] = {512, 3};
+    const int at[] = {3, 0, 6}, sizes[] = {512, 7, 1};
     std::vector<float> y(3 * 512, -1.0f);
     library.find("look_up_" + name)(nullptr, p.w.as<const uint8_t>(), at, sizes, y.data(), 3, 1);
     const std::vector<double> want = RefTensor::from(p.w).f;
@@ -131,7 +138,10 @@ TEST(GpuSource, RopeTurnsPairs) {
   if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
   std::string text = test::kShimPrelude;
   text += str("static void turn(const float* x, const float* c, const float* s, const int* sizes, ",
-              "float* y) {\n", test::kShimPlaces, on_mlx::kRope.body, "}\n",
+              "float* y) {\n", test::kShimPlaces,
+              "const int x_shape[] = {1}, HEADS = 1, DIM = sizes[1], TURNED = sizes[2], APART = "
+              "sizes[3];\n",
+              on_mlx::kRope.body, "}\n",
               "static const float *cosines, *sines;\nstatic void run(const float* x, const u8*, ",
               "const int*, const int* sizes, float* y) { turn(x, cosines, sines, sizes, y); }\n",
               "extern \"C\" void rope(const float* x, const float* c, const float* s, const int* ",

@@ -9,6 +9,7 @@
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/core_kernel.h"
 #include "lamella/base/error.h"
+#include "lamella/ops/attention/alibi.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
 #include "lamella/ops/nn/layer_norm.h"
@@ -327,17 +328,36 @@ Arrays rope_kernel_row(LowerCx& cx) {
   if (size == 0 || n == 0) return {x};
   const Arrays turns = turns_of(cx, n);
   const bool halves = cx.attrs<Rope::Attrs>().pairing == RopePairing::halves;
-  const Arrays inputs{x, turns[0], turns[1],
-                      sizes_of({x.shape(1), x.shape(2), n, halves ? n / 2 : 1, size})};
   const int groups = (size + kRope.threads - 1) / kRope.threads;
-  return {
-      run_kernel(cx, {kRope, nullptr, 0, {"x", "c", "s", "sizes"}}, inputs, x.shape(), groups, 1)};
+  const KernelCall call{
+      kRope,
+      nullptr,
+      {{"HEADS", x.shape(1)}, {"DIM", x.shape(2)}, {"TURNED", n}, {"APART", halves ? n / 2 : 1}},
+      {"x", "c", "s"}};
+  return {run_kernel(cx, call, {x, turns[0], turns[1]}, x.shape(), groups, 1)};
+}
+
+bool is_to_f32(const Graph&, const Node& n) { return is_up_to_f32(n.outputs[0].dtype); }
+
+Arrays alibi_row(LowerCx& cx) {
+  const auto& a = cx.attrs<Alibi::Attrs>();
+  const mx::Shape shape = cx.out_shape(0);
+  const int queries = shape[1], keys = shape[2];
+  const mx::array p =
+      mx::reshape(mx::arange(keys - queries, keys, 1, cx.stream), {1, queries, 1}, cx.stream);
+  const mx::array key = mx::reshape(mx::arange(0, keys, 1, cx.stream), {1, 1, keys}, cx.stream);
+  const mx::array distance = mx::abs(mx::subtract(p, key, cx.stream), cx.stream);
+  std::vector<double> slope = Alibi::slopes(a.heads, a.max_bias);
+  for (double& v : slope) v = -v;
+  const mx::array by = cx.run.memory.give(Tensor::from(kF32, {a.heads, 1, 1}, slope));
+  return {as_output(cx, mx::multiply(wide(cx, distance), by, cx.stream))};
 }
 
 }  // namespace
 
 std::span<const CoreRow> core_attention_rows() {
   static constexpr CoreRow kRows[] = {
+      {&op<Alibi>, "mlx::core::multiply", alibi_row, is_to_f32},
       {&op<KvAppend>, "mlx::core::scatter", kv_append_row, appends_given, kReadsGiven | kAppends},
       {&op<LayerNorm>, "mlx::core::fast::layer_norm", layer_norm_row, is_narrow_or_f32},
       {&op<PagedAttention>, "mlx::core::fast::scaled_dot_product_attention", paged_attention_row,

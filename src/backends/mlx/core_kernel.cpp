@@ -21,11 +21,10 @@ namespace {
 mx::fast::CustomKernelFunction compiled(const KernelCall& call) {
   const Dialect dialect = mx::metal::is_available() ? Dialect::metal : Dialect::cuda;
   const std::string header = gpu_prelude(dialect) + (call.format ? gpu_decoder(*call.format) : "");
-  std::string body = call.rows ? str("constexpr int ROWS = ", call.rows, ";\n") : "";
-  body += gpu_places(dialect) + std::string(call.kernel.body);
-  const std::string name =
-      str("lamella_", call.format ? call.format->name : "", "_", call.kernel.name, call.rows, "_",
-          std::hash<std::string>{}(header + body) % 1000000007);
+  const std::string body =
+      gpu_constants(call.constants) + gpu_places(dialect) + std::string(call.kernel.body);
+  const std::string name = str("lamella_", call.format ? call.format->name : "", "_",
+                               call.kernel.name, "_", std::hash<std::string>{}(header + body));
   return dialect == Dialect::metal ? mx::fast::metal_kernel(name, call.inputs, {"y"}, body, header)
                                    : mx::fast::cuda_kernel(name, call.inputs, {"y"}, body, header);
 }
@@ -38,10 +37,6 @@ mx::array run_kernel(LowerCx& cx, const KernelCall& call, const Arrays& inputs, 
   return compiled(call)(inputs, {std::move(shape)}, {mx::float32},
                         {groups_x * threads, groups_y, 1}, {threads, 1, 1}, {}, std::nullopt, false,
                         cx.stream)[0];
-}
-
-mx::array sizes_of(std::initializer_list<int> sizes) {
-  return mx::array(sizes.begin(), {static_cast<int>(sizes.size())}, mx::int32);
 }
 
 namespace {
@@ -74,7 +69,7 @@ mx::array rounded_product(LowerCx& cx, const mx::array& rows) {
   return mx::astype(y, mx::float32, cx.stream);
 }
 
-mx::array product_of(LowerCx& cx, const GpuFormat& format, const mx::array& x, int n, int k) {
+mx::array product_of(LowerCx& cx, const GpuFormat& format, const mx::array& x, int n) {
   const int m = x.shape(0);
   const bool rounds = cx.attrs<Matmul::Attrs>().compute == Compute::bf16;
   if (m >= kManyRows && rounds) return rounded_product(cx, x);
@@ -86,13 +81,12 @@ mx::array product_of(LowerCx& cx, const GpuFormat& format, const mx::array& x, i
       rounds ? mx::astype(mx::astype(x, mx::bfloat16, cx.stream), mx::float32, cx.stream) : x;
   mx::array w = cx.in(1);
   if (format.is_plain) w = mx::view(w, mx::uint8, cx.stream);
-  const Arrays inputs{rows, w, sizes_of({k, n, m})};
   if (m >= kManyRows)
-    return run_kernel(cx, {kGemm, &format, 0, {"x", "w", "sizes"}}, inputs, {m, n},
+    return run_kernel(cx, {kGemm, &format, {{"N", n}}, {"x", "w"}}, {rows, w}, {m, n},
                       quotient_up(n, kGemmTile), quotient_up(m, kGemmTile));
-  const int at_once = m > 4 ? 8 : m > 2 ? 4 : m;
-  return run_kernel(cx, {kGemv, &format, at_once, {"x", "w", "sizes"}}, inputs, {m, n},
-                    quotient_up(n, kGemvColumns), quotient_up(m, at_once));
+  const int at_once = m % 8 == 0 ? 8 : m % 4 == 0 ? 4 : m % 2 == 0 ? 2 : 1;
+  return run_kernel(cx, {kGemv, &format, {{"N", n}, {"ROWS", at_once}}, {"x", "w"}}, {rows, w},
+                    {m, n}, quotient_up(n, kGemvColumns), m / at_once);
 }
 
 Arrays product_row(LowerCx& cx) {
@@ -102,7 +96,7 @@ Arrays product_row(LowerCx& cx) {
   const mx::array& x = cx.in(0);
   if (x.size() == 0 || n == 0) return {mx::zeros(shape, mx::float32, cx.stream)};
   const mx::array rows = mx::reshape(x, {static_cast<int>(x.size()) / k, k}, cx.stream);
-  return {mx::reshape(product_of(cx, *format_of(w), rows, n, k), shape, cx.stream)};
+  return {mx::reshape(product_of(cx, *format_of(w), rows, n), shape, cx.stream)};
 }
 
 bool is_kernel_grouped(const Graph& g, const Node& n) {
@@ -123,16 +117,23 @@ Arrays grouped_row(LowerCx& cx) {
   const GpuFormat* format = format_of(type, 3);
   const int slots = static_cast<int>(at.size()), per = x.ndim() == 2 ? at.shape(1) : 1;
   const mx::array w = format->is_plain ? mx::view(cx.in(1), mx::uint8, cx.stream) : cx.in(1);
-  const Arrays inputs{x, w, mx::reshape(at, {slots}, cx.stream), sizes_of({k, n, per})};
-  return {mx::reshape(run_kernel(cx, {kGrouped, format, 0, {"x", "w", "at", "sizes"}}, inputs,
-                                 {slots, n}, quotient_up(n, kGemvColumns), slots),
-                      shape, cx.stream)};
+  const mx::array rows = mx::reshape(x, {static_cast<int>(x.size()) / k, k}, cx.stream);
+  const mx::array y = run_kernel(cx, {kGrouped, format, {{"N", n}, {"PER", per}}, {"x", "w", "at"}},
+                                 {rows, w, mx::reshape(at, {slots}, cx.stream)}, {slots, n},
+                                 quotient_up(n, kGemvColumns), slots);
+  return {mx::reshape(y, shape, cx.stream)};
 }
 
 bool is_kernel_look_up(const Graph& g, const Node& n) {
   const Type& w = g.type(n.inputs[0]);
   return n.attrs.as<Gather::Attrs>().axis == 0 && w.dtype.is_block() && format_of(w) &&
          n.outputs[0].dtype == kF32;
+}
+
+mx::array look_up(LowerCx& cx, const Type& w, const mx::array& at, int k) {
+  const int n = at.shape(0);
+  return run_kernel(cx, {kLookUp, format_of(w, w.rank()), {{"K", k}}, {"w", "at"}}, {cx.in(0), at},
+                    {n, k}, n, 1);
 }
 
 Arrays look_up_row(LowerCx& cx) {
@@ -142,10 +143,8 @@ Arrays look_up_row(LowerCx& cx) {
   const mx::array at = mx::astype(cx.checked_given(1, n_rows), mx::int32, cx.stream);
   const int n = static_cast<int>(at.size()), k = static_cast<int>(w.shape[1].value());
   if (n == 0 || n_rows == 0) return {mx::zeros(shape, mx::float32, cx.stream)};
-  const Arrays inputs{cx.in(0), mx::reshape(at, {n}, cx.stream), sizes_of({k, n})};
-  return {mx::reshape(
-      run_kernel(cx, {kLookUp, format_of(w), 0, {"w", "at", "sizes"}}, inputs, {n, k}, n, 1), shape,
-      cx.stream)};
+  const mx::array y = look_up(cx, w, mx::reshape(at, {n}, cx.stream), k);
+  return {mx::reshape(y, shape, cx.stream)};
 }
 
 bool is_kernel_unpack(const Graph& g, const Node& n) {
@@ -159,10 +158,7 @@ Arrays unpack_row(LowerCx& cx) {
   int n = 1;
   for (size_t i = 0; i + 1 < shape.size(); ++i) n *= shape[static_cast<int>(i)];
   if (n == 0) return {mx::zeros(shape, cx.out_dtype(0), cx.stream)};
-  const GpuFormat* format = format_of(cx.type(0), shape.size());
-  const Arrays inputs{cx.in(0), mx::arange(0, n, 1, cx.stream), sizes_of({k, n})};
-  const mx::array y =
-      run_kernel(cx, {kLookUp, format, 0, {"w", "at", "sizes"}}, inputs, {n, k}, n, 1);
+  const mx::array y = look_up(cx, cx.type(0), mx::arange(0, n, 1, cx.stream), k);
   return {mx::astype(mx::reshape(y, shape, cx.stream), cx.out_dtype(0), cx.stream)};
 }
 

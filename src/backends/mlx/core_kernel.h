@@ -1,7 +1,6 @@
 // Running a kernel source on the GPU.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,12 @@ namespace lamella::on_mlx {
 struct KernelCall {
   const GpuKernel& kernel;
   const GpuFormat* format = nullptr;  // whose `decode` it uses
-  int rows = 0;                       // ROWS, if the kernel has that
-  std::vector<std::string> inputs;    // their names in the source
+  std::vector<GpuConstant> constants;
+  std::vector<std::string> inputs;  // their names in the source
 };
 
 // The f32 result of groups_x by groups_y groups.
 mx::array run_kernel(LowerCx& cx, const KernelCall& call, const Arrays& inputs, mx::Shape shape,
                      int groups_x, int groups_y);
-
-mx::array sizes_of(std::initializer_list<int> sizes);
 
 }  // namespace lamella::on_mlx

@@ -7,6 +7,8 @@
 #include "lamella/backends/mlx/core_row.h"
 #include "lamella/ops/random/fold_in.h"
 #include "lamella/ops/random/normal.h"
+#include "lamella/ops/random/permutation.h"
+#include "lamella/ops/random/random_int.h"
 #include "lamella/ops/random/uniform.h"
 
 namespace lamella::on_mlx {
@@ -136,6 +138,40 @@ Arrays normal_row(LowerCx& cx) {
   return {mx::reshape(mx::astype(y, cx.out_dtype(0), cx.stream), shape, cx.stream)};
 }
 
+// Of equal words the first comes first, as MLX sorts.
+Arrays permutation_row(LowerCx& cx) {
+  const int n = cx.out_shape(0)[0];
+  if (n == 0) return {mx::zeros({0}, mx::int64, cx.stream)};
+  const mx::array words = Philox(cx.stream).first_words(cx.in(0), n);
+  return {mx::astype(mx::argsort(words, -1, cx.stream), mx::int64, cx.stream)};
+}
+
+// floor(word * width / 2^32): the meaning's f64 rounds no such product up to a whole number.
+bool is_short(const Graph&, const Node& n) {
+  const auto& a = n.attrs.as<RandomInt::Attrs>();
+  return a.high - a.low <= int64_t{1} << 20;
+}
+
+Arrays random_int_row(LowerCx& cx) {
+  const auto& a = cx.attrs<RandomInt::Attrs>();
+  const mx::Shape shape = cx.out_shape(0);
+  const mx::array empty = mx::zeros(shape, cx.out_dtype(0), cx.stream);
+  if (empty.size() == 0) return {empty};
+  const auto number = [&](uint32_t v) {
+    return mx::astype(mx::array(v, mx::uint32), mx::uint64, cx.stream);
+  };
+  const mx::array words =
+      mx::astype(Philox(cx.stream).first_words(cx.in(0), static_cast<int>(empty.size())),
+                 mx::uint64, cx.stream);
+  const mx::array step =
+      mx::right_shift(mx::multiply(words, number(static_cast<uint32_t>(a.high - a.low)), cx.stream),
+                      number(32), cx.stream);
+  const mx::array low =
+      cx.run.memory.give(Tensor::from(cx.node().outputs[0].dtype, {}, std::vector<int64_t>{a.low}));
+  return {mx::reshape(mx::add(mx::astype(step, cx.out_dtype(0), cx.stream), low, cx.stream), shape,
+                      cx.stream)};
+}
+
 Arrays fold_in_row(LowerCx& cx) {
   const mx::array data =
       mx::view(mx::reshape(mx::astype(cx.in(1), mx::int64, cx.stream), {1}, cx.stream), mx::uint32,
@@ -151,6 +187,8 @@ std::span<const CoreRow> core_random_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<FoldIn>, "mlx::core::bitwise_xor", fold_in_row},
       {&op<Normal>, "mlx::core::bitwise_xor", normal_row, is_centred},
+      {&op<Permutation>, "mlx::core::argsort", permutation_row},
+      {&op<RandomInt>, "mlx::core::bitwise_xor", random_int_row, is_short},
       {&op<Uniform>, "mlx::core::bitwise_xor", uniform_row, is_rounded_once},
   };
   return kRows;

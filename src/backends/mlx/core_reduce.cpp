@@ -1,10 +1,14 @@
 // Reductions and running values as mlx::core calls. Sums of narrow floats are kept in float32.
 #include <mlx/ops.h>
 
+#include <cmath>
+
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/core_row.h"
 #include "lamella/ops/reduce/argmax.h"
 #include "lamella/ops/reduce/argmin.h"
+#include "lamella/ops/reduce/cummax.h"
+#include "lamella/ops/reduce/cummin.h"
 #include "lamella/ops/reduce/cumprod.h"
 #include "lamella/ops/reduce/cumsum.h"
 #include "lamella/ops/reduce/max.h"
@@ -135,12 +139,49 @@ Arrays cumsum_row(LowerCx& cx) {
       cx, mx::cumsum(widened(cx, x), axis_of(a.axis, x), a.reverse, !a.exclusive, cx.stream))};
 }
 
+using Running = mx::array (*)(const mx::array&, int, bool, bool, mx::StreamOrDevice);
+
+// Element i takes the place where it is as good as the best so far; NaN always does, and after it
+// nothing else. The index is then the last that took it.
+template <Running kFn, bool kIsMax>
+Arrays extreme_row(LowerCx& cx) {
+  const auto& a = cx.attrs<CumExtremeAttrs>();
+  const mx::array& x = cx.in(0);
+  if (x.size() == 0) return {x, mx::zeros(x.shape(), mx::int64, cx.stream)};
+  const int axis = axis_of(a.axis, x), n = x.shape(axis);
+  mx::Shape along(x.ndim(), 1);
+  along[axis] = n;
+  const mx::array order =
+      mx::reshape(a.reverse ? mx::arange(n - 1, -1, -1, cx.stream) : mx::arange(0, n, 1, cx.stream),
+                  along, cx.stream);
+  mx::array takes = mx::full(x.shape(), true, mx::bool_, cx.stream);
+  if (mx::issubdtype(x.dtype(), mx::floating)) {
+    const mx::array is_nan = mx::isnan(x, cx.stream);
+    const float worst = kIsMax ? -INFINITY : INFINITY;
+    const mx::array clean = mx::where(is_nan, mx::array(worst, x.dtype()), x, cx.stream);
+    const mx::array behind_nan = mx::greater(
+        mx::cumsum(mx::astype(is_nan, mx::int32, cx.stream), axis, a.reverse, true, cx.stream),
+        mx::array(0), cx.stream);
+    const mx::array is_best =
+        mx::equal(clean, kFn(clean, axis, a.reverse, true, cx.stream), cx.stream);
+    takes = mx::where(behind_nan, is_nan, is_best, cx.stream);
+  } else {
+    takes = mx::equal(x, kFn(x, axis, a.reverse, true, cx.stream), cx.stream);
+  }
+  const mx::array last = mx::cummax(mx::where(takes, order, mx::array(0), cx.stream), axis,
+                                    a.reverse, true, cx.stream);
+  const mx::array at = a.reverse ? mx::subtract(mx::array(n - 1), last, cx.stream) : last;
+  return {mx::take_along_axis(x, at, axis, cx.stream), mx::astype(at, mx::int64, cx.stream)};
+}
+
 }  // namespace
 
 std::span<const CoreRow> core_reduce_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Argmax>, "mlx::core::argmax", position<mx::argmax>},
       {&op<Argmin>, "mlx::core::argmin", position<mx::argmin>},
+      {&op<Cummax>, "mlx::core::cummax", extreme_row<mx::cummax, true>},
+      {&op<Cummin>, "mlx::core::cummin", extreme_row<mx::cummin, false>},
       {&op<Cumprod>, "mlx::core::cumprod", cumprod_row, is_wide},
       {&op<Cumsum>, "mlx::core::cumsum", cumsum_row},
       {&op<Max>, "mlx::core::max", reduce<Max, mx::max>},

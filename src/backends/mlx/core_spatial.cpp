@@ -12,6 +12,7 @@
 #include "lamella/ops/signal/irfft.h"
 #include "lamella/ops/signal/rfft.h"
 #include "lamella/ops/spatial/conv.h"
+#include "lamella/ops/spatial/conv_grad_w.h"
 #include "lamella/ops/spatial/conv_transpose.h"
 #include "lamella/ops/spatial/max_pool.h"
 
@@ -138,6 +139,36 @@ Arrays conv_transpose_row(LowerCx& cx) {
   return {with_bias(cx, framed(cx, channels_second(cx, all), from, length, 0))};
 }
 
+bool has_one_group(const Graph& g, const Node& n) {
+  return is_up_to_f32(g, n) && n.attrs.as<ConvGradW::Attrs>().groups == 1;
+}
+
+// A convolution whose batch are the channels of x, whose channels are the batch, and whose kernel
+// is the gradient: strides and dilations change places.
+Arrays conv_grad_w_row(LowerCx& cx) {
+  const auto& a = cx.attrs<ConvGradW::Attrs>();
+  const mx::array x = wide(cx, cx.in(0)), g = wide(cx, cx.in(1));
+  const mx::Shape shape = cx.out_shape(0);
+  const mx::array nothing = mx::zeros(shape, cx.out_dtype(0), cx.stream);
+  if (x.size() == 0 || g.size() == 0 || nothing.size() == 0) return {nothing};
+  const ConvGeometry geometry = conv_geometry(a, longs(x.shape()), longs(g.shape()), longs(shape));
+  std::vector<int64_t> from{0, 0}, length{x.shape(0), x.shape(1)};
+  std::vector<int> strides, dilations, none;
+  for (const ConvAxis& axis : axes_of(geometry, x.ndim())) {
+    from.push_back(-axis.pad);
+    length.push_back((axis.narrow - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1);
+    strides.push_back(static_cast<int>(axis.dilation));
+    dilations.push_back(static_cast<int>(axis.stride));
+    none.push_back(0);
+  }
+  // [channels, places, batch] by [out, places, batch] gives [channels, taps, out].
+  const mx::array dw =
+      mx::conv_general(mx::moveaxis(framed(cx, x, from, length, 0), 0, -1, cx.stream),
+                       mx::moveaxis(g, 0, -1, cx.stream), strides, none, none, dilations,
+                       std::vector<int>(none.size(), 1), 1, false, cx.stream);
+  return {as_output(cx, mx::moveaxis(dw, -1, 0, cx.stream))};
+}
+
 bool pools_floats(const Graph& g, const Node& n) { return is_up_to_f32(g, n) && n.n_saved == 0; }
 
 Arrays max_pool_row(LowerCx& cx) {
@@ -216,6 +247,7 @@ Arrays irfft_row(LowerCx& cx) {
 std::span<const CoreRow> core_spatial_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Conv>, "mlx::core::conv_general", conv_row, convolves<Conv>},
+      {&op<ConvGradW>, "mlx::core::conv_general", conv_grad_w_row, has_one_group},
       {&op<ConvTranspose>, "mlx::core::conv_general", conv_transpose_row, convolves<ConvTranspose>},
       {&op<Fft>, "mlx::core::fft::fftn", fft_row, is_up_to_f32},
       {&op<Irfft>, "mlx::core::fft::irfftn", irfft_row, is_up_to_f32},

@@ -81,13 +81,16 @@ Arrays MlxFrame::lower_primitive(uint32_t s) {
 
 void MlxFrame::build_step(uint32_t s) {
   const Step& step = plan_->steps[s];
+  const bool is_late =
+      step.way == Way::host || step.way == Way::reference || step.way == Way::control;
   for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o) {
     const uint32_t v = plan_->value({step.node, o});
-    const bool is_late =
-        step.way == Way::host || step.way == Way::reference || step.way == Way::control;
     if (plan_->is_dynamic[v] && !is_late) shapes_[v] = shape_of(v);
   }
   if (step.way == Way::host || step.way == Way::control) ++plan_->device->counters->host_steps;
+  if (is_late && plan_->device->on_gpu())
+    plan_->device->counters->crossings += plan_->graph.nodes()[step.node].inputs.size() +
+                                          plan_->graph.nodes()[step.node].outputs.size();
   switch (step.way) {
     case Way::sizes:
       return set_outputs(step, lower_sizes(step));

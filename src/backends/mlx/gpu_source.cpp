@@ -108,11 +108,9 @@ FN u32 eight_signs(u32 seven) {
 
 // A warp takes two rows of w, its threads eight elements of both at a time, for ROWS rows of x.
 constexpr const char* kGemvBody = R"(
-const int k = sizes[0], n = sizes[1], m = sizes[2];
-const int lane = local_at % 32, row = (group_at.x * 4 + local_at / 32) * 2;
-const int first = group_at.y * ROWS;
+const int k = x_shape[1], lane = local_at % 32, first = group_at.y * ROWS;
+const int row = (group_at.x * 4 + local_at / 32) * 2, n_taken = row + 1 < N ? 2 : row < N ? 1 : 0;
 const u64 row_bytes = (u64)((k + BLOCK - 1) / BLOCK) * BYTES;
-const int n_taken = row + 1 < n ? 2 : row < n ? 1 : 0;
 float sum[2][ROWS];
 for (int r = 0; r < ROWS; ++r) sum[0][r] = sum[1][r] = 0.0f;
 for (int unit = lane; n_taken > 0 && unit * 8 < k; unit += 32) {
@@ -122,7 +120,6 @@ for (int unit = lane; n_taken > 0 && unit * 8 < k; unit += 32) {
     if (i < n_taken) decode(w + (row + i) * row_bytes, unit, k, v[i]);
   }
   for (int r = 0; r < ROWS; ++r) {
-    if (first + r >= m) continue;
     load_eight(x + (u64)(first + r) * k, unit * 8, k, a);
     for (int j = 0; j < 8; ++j) {
       sum[0][r] += v[0][j] * a[j];
@@ -133,14 +130,14 @@ for (int unit = lane; n_taken > 0 && unit * 8 < k; unit += 32) {
 for (int r = 0; r < ROWS; ++r)
   for (int i = 0; i < 2; ++i) {
     const float total = WARP_SUM(sum[i][r]);
-    if (lane == 0 && i < n_taken && first + r < m) y[(u64)(first + r) * n + row + i] = total;
+    if (lane == 0 && i < n_taken) y[(u64)(first + r) * N + row + i] = total;
   }
 )";
 
 // A group makes a tile of y, 64 by 64, a thread 4 by 4 of it; 32 elements along k lie in shared
 // memory at a time.
 constexpr const char* kGemmBody = R"(
-const int k = sizes[0], n = sizes[1], m = sizes[2];
+const int k = x_shape[1], n = N, m = x_shape[0];
 const int column = group_at.x * 64, first = group_at.y * 64;
 const u64 row_bytes = (u64)((k + BLOCK - 1) / BLOCK) * BYTES;
 SHARED float xs[32][68];
@@ -172,7 +169,7 @@ for (int i = 0; i < 4; ++i)
 )";
 
 constexpr const char* kLookUpBody = R"(
-const int k = sizes[0];
+const int k = K;
 const u64 row_bytes = (u64)((k + BLOCK - 1) / BLOCK) * BYTES;
 for (int unit = local_at; unit * 8 < k; unit += 64) {
   float v[8];
@@ -183,7 +180,7 @@ for (int unit = local_at; unit * 8 < k; unit += 64) {
 )";
 
 constexpr const char* kGroupedBody = R"(
-const int k = sizes[0], n = sizes[1], slot = group_at.y;
+const int k = x_shape[1], n = N, slot = group_at.y;
 const int lane = local_at % 32, row = (group_at.x * 4 + local_at / 32) * 2;
 const u64 row_bytes = (u64)((k + BLOCK - 1) / BLOCK) * BYTES;
 const GLOBAL u8* own = w + (u64)at[slot] * n * row_bytes;
@@ -191,7 +188,7 @@ float sum[2];
 sum[0] = sum[1] = 0.0f;
 for (int unit = lane; unit * 8 < k; unit += 32) {
   float a[8], v[8];
-  load_eight(x + (u64)(slot / sizes[2]) * k, unit * 8, k, a);
+  load_eight(x + (u64)(slot / PER) * k, unit * 8, k, a);
   for (int i = 0; i < 2; ++i) {
     if (row + i >= n) continue;
     decode(own + (row + i) * row_bytes, unit, k, v);
@@ -205,16 +202,16 @@ for (int i = 0; i < 2; ++i) {
 )";
 
 constexpr const char* kRopeBody = R"(
-const int dim = sizes[1], n = sizes[2], apart = sizes[3], e = group_at.x * 256 + local_at;
-if (e < sizes[4]) {
-  const int i = e % dim, token = e / (sizes[0] * dim);
-  if (i >= n) {
+const int e = group_at.x * 256 + local_at;
+if (e < x_shape[0] * HEADS * DIM) {
+  const int i = e % DIM, token = e / (HEADS * DIM);
+  if (i >= TURNED) {
     y[e] = x[e];
   } else {
-    const bool is_second = i / apart % 2 == 1;
-    const int pair = apart == 1 ? i / 2 : i % apart;
-    const float cosine = c[token * (n / 2) + pair], sine = s[token * (n / 2) + pair];
-    y[e] = is_second ? x[e - apart] * sine + x[e] * cosine : x[e] * cosine - x[e + apart] * sine;
+    const bool is_second = i / APART % 2 == 1;
+    const int pair = token * (TURNED / 2) + (APART == 1 ? i / 2 : i % APART);
+    y[e] = is_second ? x[e - APART] * s[pair] + x[e] * c[pair]
+                     : x[e] * c[pair] - x[e + APART] * s[pair];
   }
 }
 )";
@@ -228,6 +225,13 @@ std::string gpu_places(Dialect dialect) {
              ? "const uint3 group_at = blockIdx; const int local_at = threadIdx.x;\n"
              : "const uint3 group_at = threadgroup_position_in_grid;\n"
                "const int local_at = thread_position_in_threadgroup.x;\n";
+}
+
+std::string gpu_constants(std::span<const GpuConstant> constants) {
+  std::string out;
+  for (const GpuConstant& c : constants)
+    out += str("constexpr int ", c.name, " = ", c.value, ";\n");
+  return out;
 }
 
 std::string gpu_decoder(const GpuFormat& f) {

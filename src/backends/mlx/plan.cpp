@@ -141,7 +141,10 @@ class Builder {
   }
 
   void choose_way(Step& step, uint32_t i, const Node& n, bool binds) {
-    const Choice c = choose(g_, n, *plan_.device, options_.force_row);
+    Choice c = choose(g_, n, *plan_.device, options_.force_row);
+    // Sizes that only the data decide: the CPU's row finds them, wherever the others run.
+    if (!c && plan_.device->on_gpu() && binds)
+      c = primitive_choice(g_, n, *plan_.device, options_.force_row);
     step.why = c.why;
     CHECK_USER(c || options_.allow_fallback, "mlx: no kernel runs ", g_.describe(i),
                plan_.device->on_gpu() ? " on a GPU" : "", "; got ", input_types(n), "; ",

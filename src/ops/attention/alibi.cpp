@@ -14,15 +14,15 @@ namespace {
 
 constexpr int64_t kMaxHeads = 1 << 20;
 
-std::vector<double> slopes(int64_t heads, double max_bias) {
+}  // namespace
+
+std::vector<double> Alibi::slopes(int64_t heads, double max_bias) {
   const double n = static_cast<double>(std::bit_floor(static_cast<uint64_t>(heads)));
   std::vector<double> out;
   for (double h = 0; h < static_cast<double>(heads); ++h)
     out.push_back(std::exp2(-max_bias * (h < n ? h + 1 : h - n + 0.5) / n));
   return out;
 }
-
-}  // namespace
 
 void Alibi::type(TypeCx& cx, const Attrs& a) {
   cx.check(a.to.is_float(), "gives a floating-point tensor; got ", a.to);
