@@ -29,8 +29,6 @@ struct Alibi {
   };
   // One a head.
   static std::vector<double> slopes(int64_t heads, double max_bias);
-  // One a head.
-  static std::vector<double> slopes(int64_t heads, double max_bias);
   static void type(TypeCx& cx, const Attrs& a);
   static Value expand(const Args& args, const Attrs& a);
   static void samples(Samples& s);
