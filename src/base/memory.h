@@ -7,7 +7,8 @@
 namespace lamella {
 
 // Memory at a multiple of 64, null when there is none; std::free gives it back. Much of it comes in
-// large pages where the system has them.
+// large pages where the system has them, and is refused where available_memory_bytes() are less:
+// the system would grant it, and end the process when it is written.
 void* allocate_aligned(size_t bytes);
 
 // Largest resident size of this process so far, in bytes.

@@ -1,10 +1,14 @@
 #include "lamella/base/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
+
+#include "lamella/base/cores.h"
+#include "lamella/base/error.h"
 
 namespace lamella {
 namespace {
@@ -40,23 +44,32 @@ constexpr uint64_t ticket_of(uint32_t region, uint32_t left) {
   return uint64_t{region} << 32 | left;
 }
 
+// Wakes the workers to see that they are to stop.
+void end_threads(std::vector<std::thread>& threads, std::atomic<bool>& stop,
+                 std::atomic<int>& region) {
+  stop.store(true, std::memory_order_relaxed);
+  region.fetch_add(1);
+  region.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 ThreadPool::ThreadPool(int n_threads) : runs_(static_cast<size_t>(std::max(n_threads, 1))) {
-  const int n_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   // With more threads than cores a spinning thread keeps a working one from its core.
-  spin_limit_ = n_threads > n_cores ? 0 : kSpins;
-  for (int worker = 1; worker < n_threads; ++worker) {
-    threads_.emplace_back([this, worker] { work(worker); });
+  spin_limit_ = n_threads > usable_cores() ? 0 : kSpins;
+  try {
+    for (int worker = 1; worker < n_threads; ++worker)
+      threads_.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error& e) {
+    const size_t n_made = threads_.size();
+    end_threads(threads_, stop_, region_);
+    throw DeviceError(str("threads: the system refuses more (", e.what(), "); got ", n_made + 1,
+                          "; want ", n_threads, "; hint: a smaller number of threads"));
   }
 }
 
-ThreadPool::~ThreadPool() {
-  stop_.store(true, std::memory_order_relaxed);
-  region_.fetch_add(1);
-  region_.notify_all();
-  for (auto& thread : threads_) thread.join();
-}
+ThreadPool::~ThreadPool() { end_threads(threads_, stop_, region_); }
 
 void ThreadPool::run(int64_t n_tasks, FunctionRef<void(int64_t, int)> fn) {
   if (n_tasks <= 0) return;

@@ -202,7 +202,7 @@ void measure_rounds(Engine& engine, const Options& o, Result& r) {
 
 int run(const Options& o) {
   if (o.machine) {
-    const Machine m = measure_machine(o.model.threads);
+    const Machine m = measure_machine(o.model.threads, load_options(o.model).isa);
     std::fputs(o.json ? (machine_json(m).dump(1) + "\n").c_str() : machine_text(m).c_str(), stdout);
     return kDone;
   }
@@ -210,12 +210,12 @@ int run(const Options& o) {
   LoadOptions load = load_options(o.model);
   load.max_sequences = o.sequences;
   if (load.context == 0) load.context = std::max(o.prefill, o.depth + o.decode);
-  const auto model = LanguageModel::load(o.model.model, load);
+  const auto model = load_model(o.model, load);
   Result r;
   Engine& engine = model->engine();
   measure_rounds(engine, o, r);
   r.peak_bytes = peak_rss_bytes();  // measuring the limits takes memory of its own
-  r.machine = measure_machine(o.model.threads);
+  r.machine = measure_machine(o.model.threads, load_options(o.model).isa);
   add_costs(r.prefill, engine, Phase::bulk, {o.prefill, o.prefill}, r.machine.limits);
   add_costs(r.decode, engine, Phase::decode, {1, o.depth + o.decode / 2, o.sequences},
             r.machine.limits);

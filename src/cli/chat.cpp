@@ -31,7 +31,7 @@ class Conversation {
  public:
   Conversation(const Options& o)
       : options_(generate_options(o.generate)),
-        model_(LanguageModel::load(o.model.model, with_snapshots(o))),
+        model_(load_model(o.model, with_snapshots(o))),
         filter_(grammar_filter(o.generate, *model_)),
         sequence_(model_->engine()),
         system_(o.system) {

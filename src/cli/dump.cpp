@@ -26,7 +26,7 @@ void dump_stage(const LoadOptions& load, const std::string& model, const std::st
     std::fputs(print(graph, {.max_constant_bytes = kShownBytes}).c_str(), stdout);
   };
   if (stage == "source") return show(source);
-  const auto backend = make_backend(load.backend, load.threads);
+  const auto backend = make_backend(load.backend, load.threads, load.isa);
   const CompileOptions compile{.phase = phase, .exact = load.exact};
   bool seen = false;
   const auto observe = [&](std::string_view name, const Graph& graph) {

@@ -179,8 +179,8 @@ int run(const Options& o) {
   CHECK_USER(load.context == 0 || load.context >= room, "--ctx: too small to explain a prompt of ",
              o.prompt, " tokens; got ", load.context, "; want ", room, " or more");
   if (load.context == 0) load.context = room;
-  const auto model = LanguageModel::load(o.model.model, load);
-  const Machine machine = measure_machine(o.model.threads);
+  const auto model = load_model(o.model, load);
+  const Machine machine = measure_machine(o.model.threads, load_options(o.model).isa);
   const Model source = build_model(load_checkpoint(model->path()),
                                    {.kv_type = load.kv_type, .context = load.context});
   const std::vector<PhaseStory> story =

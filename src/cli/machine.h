@@ -1,8 +1,10 @@
 // This machine's limits, measured: what speeds are compared with.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "lamella/kernels/cpu/isa.h"
 #include "lamella/kernels/cpu/limits.h"
 
 namespace lamella::cli {
@@ -16,7 +18,7 @@ struct Machine {
 // `threads` as in options: 0 is one for each core that this process may run on.
 int usable_threads(int threads);
 
-// Measures for about 0.3 s.
-Machine measure_machine(int threads);
+// Measures for about 0.3 s, with the best instruction set unless one is given.
+Machine measure_machine(int threads, std::optional<cpu::Isa> isa = {});
 
 }  // namespace lamella::cli

@@ -9,7 +9,7 @@
 namespace lamella::cli {
 
 struct ModelFlags {
-  std::string model, kv, backend = "cpu", weights = "exact";
+  std::string model, kv, isa, backend = "cpu", weights = "exact";
   int64_t context = 0;
   int threads = 0;
   bool exact = false;
@@ -18,5 +18,8 @@ struct ModelFlags {
 void add_model_flags(Command& command, ModelFlags& flags, bool required = true);
 
 LoadOptions load_options(const ModelFlags& flags);
+
+// Loads the model; what makes it slower than it need be is noted on stderr.
+std::unique_ptr<LanguageModel> load_model(const ModelFlags& flags, const LoadOptions& options);
 
 }  // namespace lamella::cli

@@ -53,12 +53,12 @@ void print_json(const Perplexity& p, bool has_other) {
 int run(const Options& o) {
   LoadOptions load = load_options(o.model);
   if (load.context == 0) load.context = kWindow;
-  const auto model = LanguageModel::load(o.model.model, load);
+  const auto model = load_model(o.model, load);
   std::unique_ptr<LanguageModel> other;
   if (o.against == "exact") {
     load.exact = true;
     load.kv_type = kF32;
-    other = LanguageModel::load(o.model.model, load);
+    other = load_model(o.model, load);
   } else if (!o.against.empty()) {
     other = LanguageModel::load(o.against, load);
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <thread>
 
+#include "lamella/base/cores.h"
 #include "lamella/base/error.h"
 #include "lamella/base/python_package.h"
 #include "lamella/cli/command.h"
@@ -62,8 +62,7 @@ int run(const Options& o) {
     importance = gguf::Importance::read(o.imatrix);
     options.importance = &importance;
   }
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  ThreadPool pool(o.threads > 0 ? o.threads : cores);
+  ThreadPool pool(o.threads > 0 ? o.threads : usable_cores());
   Totals totals;
   gguf::quantize(in, o.out, options, pool, [&](const gguf::Quantized& q) { print(q, totals); });
   const double error = totals.squares > 0 ? std::sqrt(totals.errors / totals.squares) : 0;

@@ -80,7 +80,7 @@ void print_stats(LanguageModel& model) {
 
 int run(const Options& o) {
   GenerateOptions options = generate_options(o.generate);
-  const auto model = LanguageModel::load(o.model.model, load_options(o.model));
+  const auto model = load_model(o.model, load_options(o.model));
   const std::unique_ptr<GrammarFilter> filter = grammar_filter(o.generate, *model);
   options.filter = filter.get();
   Sequence sequence(model->engine());

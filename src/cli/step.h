@@ -5,16 +5,9 @@
 
 #include "lamella/cli/machine.h"
 #include "lamella/lm/engine.h"
+#include "lamella/lm/step_sizes.h"
 
 namespace lamella::cli {
-
-// A step of sequences with `tokens` new ones each, behind which they have `length` positions.
-struct StepSizes {
-  int64_t tokens = 1, length = 1, sequences = 1;
-};
-
-// The values of the graph's symbols in such a step. Only the KV pages that it reads count as there.
-DimBinding bind_step(const Graph& graph, int64_t context, const StepSizes& sizes);
 
 // What limits a node, and how fast the limits would let it be.
 struct Roofline {

@@ -11,6 +11,7 @@
 #include "lamella/base/hash.h"
 #include "lamella/base/memory.h"
 #include "lamella/base/numeric.h"
+#include "lamella/base/text.h"
 
 namespace lamella {
 namespace {
@@ -143,7 +144,10 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> shape)
     : dtype_(dtype), shape_(std::move(shape)), storage_(std::make_shared<Storage>()) {
   const size_t size = tensor_bytes(dtype_, shape_);
   void* memory = allocate_aligned(size);
-  if (!memory) throw DeviceError(str("tensor: out of memory; want ", size, " bytes"));
+  if (!memory)
+    throw DeviceError(str(
+        "tensor: ", dtype_.name(), "[", join(shape_, ", "), "] needs ", human_bytes(size), "; got ",
+        human_bytes(static_cast<uint64_t>(available_memory_bytes())), " of free memory"));
   std::memset(memory, 0, (std::max<size_t>(size, 1) + 63) / 64 * 64);
   storage_->data = static_cast<std::byte*>(memory);
   storage_->bytes = size;

@@ -1,14 +1,14 @@
 #include "lamella/lm/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lamella/base/error.h"
+#include "lamella/lm/step_sizes.h"
 
 namespace lamella {
 namespace {
-
-constexpr int64_t kMaxContext = int64_t{1} << 24;
 
 int64_t wanted_context(const ModelInfo& info, const EngineOptions& options) {
   const int64_t context = options.context > 0 ? options.context : info.context;
@@ -25,6 +25,32 @@ Tensor ints(const std::vector<int32_t>& values, std::vector<int64_t> shape) {
 template <class A, class B>
 int64_t n_equal(const A& a, const B& b) {
   return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+using Programs = std::array<std::shared_ptr<const Program>, 2>;
+
+Programs compile_phases(const Graph& graph, const Backend& backend, const EngineOptions& options) {
+  const auto of = [&](Phase phase) {
+    return compile(graph, backend,
+                   {.phase = phase, .exact = options.exact, .requantize = options.requantize});
+  };
+  return {of(Phase::bulk), of(Phase::decode)};
+}
+
+// What the plans of both phases place at the end of the context, with prompts in steps of the usual
+// size.
+int64_t planned_bytes(const Programs& programs, int64_t context) {
+  constexpr int64_t kPromptTokens = 512;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const int64_t tokens =
+        i == static_cast<size_t>(Phase::bulk) ? std::min(kPromptTokens, context) : 1;
+    DimBinding binding = bind_step(programs[i]->graph(), context, {tokens, context});
+    for (std::optional<int64_t>& size : binding)
+      if (!size) size = 1;  // such as a slot of one sequence
+    bytes += programs[i]->estimate_memory(binding).arena_bytes;
+  }
+  return bytes;
 }
 
 // Pages and slots for snapshots beside those of the sequences.
@@ -265,21 +291,17 @@ Engine::Engine(Model model, std::shared_ptr<const Weights> weights, const Backen
       page_(info_.page),
       context_(wanted_context(info_, options)),
       max_pages_((context_ + page_ - 1) / page_),
+      programs_(compile_phases(model.graph, backend, options)),
       pool_(model.graph, n_pages_for(model.graph, options, max_pages_),
-            n_slots_for(model.graph, options)),
+            n_slots_for(model.graph, options), planned_bytes(programs_, context_)),
       snapshots_(pool_, options.snapshot_bytes),
       snapshot_every_(options.snapshot_every),
       kept_states_(options.kept_states) {
   CHECK_USER(!model.graph.states().empty(), "engine: the model has no state");
   CHECK_USER(kept_states_ >= 1 && kept_states_ <= 16, "engine: bad number of kept states; got ",
              kept_states_, "; want 1 to 16");
-  for (Phase phase : {Phase::bulk, Phase::decode}) {
-    const size_t i = static_cast<size_t>(phase);
-    programs_[i] =
-        compile(model.graph, backend,
-                {.phase = phase, .exact = options.exact, .requantize = options.requantize});
+  for (size_t i = 0; i < programs_.size(); ++i)
     executions_[i] = std::make_unique<Execution>(programs_[i], *weights_);
-  }
 }
 
 int64_t Engine::arena_bytes() const {

@@ -2,6 +2,7 @@
 // recurrent states.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,9 @@
 namespace lamella {
 
 class Engine;
+
+// Positions are i32 and pages are counted; beyond this no memory would hold them anyway.
+inline constexpr int64_t kMaxContext = int64_t{1} << 30;
 
 // A sequence's pages, recurrent states and history. Belongs to one engine; they go back when it
 // ends. They may be shared with other sequences of the engine: a page that is written to is copied
@@ -154,9 +158,9 @@ class Engine {
 
   ModelInfo info_;
   std::shared_ptr<const Weights> weights_;
-  std::shared_ptr<const Program> programs_[2];
-  std::unique_ptr<Execution> executions_[2];
   int64_t page_ = 0, context_ = 0, max_pages_ = 0;
+  std::array<std::shared_ptr<const Program>, 2> programs_;  // by phase
+  std::unique_ptr<Execution> executions_[2];
   KvPool pool_;
   Snapshots snapshots_;
   int64_t snapshot_every_ = 0, kept_states_ = 1, n_replayed_ = 0;

@@ -42,7 +42,8 @@ std::vector<int64_t> entry_shape(const Type& type, int64_t n) {
 }
 
 // Entries are taken as they are written, so what does not fit would end the process much later.
-void check_room(const Graph& graph, const EntryBytes& bytes, int64_t n_pages, int64_t n_slots) {
+void check_room(const Graph& graph, const EntryBytes& bytes, int64_t n_pages, int64_t n_slots,
+                int64_t other_bytes) {
   const int64_t positions = page_positions(graph);
   const int64_t available = available_memory_bytes();
   const auto wanted = [](int64_t n, int64_t each) {
@@ -52,12 +53,13 @@ void check_room(const Graph& graph, const EntryBytes& bytes, int64_t n_pages, in
     throw DeviceError(str("kv: ", n_slots, " recurrent states need ", wanted(n_slots, bytes.slot),
                           "; got ", human_bytes(static_cast<uint64_t>(available)),
                           " of free memory; hint: fewer sequences or snapshots"));
-  const int64_t free = available - n_slots * bytes.slot;
+  const int64_t free = std::max<int64_t>(available - n_slots * bytes.slot - other_bytes, 0);
   if (bytes.page == 0 || n_pages <= free / bytes.page) return;
   throw DeviceError(str("kv: ", n_pages * positions, " positions need ",
-                        wanted(n_pages, bytes.page), " of KV cache; got ",
-                        human_bytes(static_cast<uint64_t>(free)), " of free memory; want at most ",
-                        free / bytes.page * positions, " positions; hint: a smaller --ctx"));
+                        wanted(n_pages, bytes.page), " of KV cache and ", wanted(1, other_bytes),
+                        " for intermediate values; got ", wanted(1, available),
+                        " of free memory; want at most ", free / bytes.page * positions,
+                        " positions; hint: a smaller --ctx"));
 }
 
 }  // namespace
@@ -94,9 +96,9 @@ int64_t page_positions(const Graph& graph) {
   return 1;
 }
 
-KvPool::KvPool(const Graph& graph, int64_t n_pages, int64_t n_slots)
+KvPool::KvPool(const Graph& graph, int64_t n_pages, int64_t n_slots, int64_t other_bytes)
     : entry_(lamella::entry_bytes(graph)), pages_("pages", n_pages), slots_("slots", n_slots) {
-  check_room(graph, entry_, n_pages, n_slots);
+  check_room(graph, entry_, n_pages, n_slots, other_bytes);
   for (const StateSlot& s : graph.states()) {
     const Type& type = graph.type(s.in);
     is_paged_.push_back(is_paged(graph, s));

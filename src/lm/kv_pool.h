@@ -48,9 +48,10 @@ class KvPool {
   static constexpr int32_t kZeroSlot = 0;
 
   // Room for n_pages pages and n_slots slots (one of them zeros) in the states of the graph. Memory
-  // is reserved, and taken from the system page by page as it is first written. DeviceError says
-  // how much was wanted.
-  KvPool(const Graph& graph, int64_t n_pages, int64_t n_slots);
+  // is reserved, and taken from the system page by page as it is first written. DeviceError, before
+  // any is taken, where they do not fit beside `other_bytes`: how much was wanted, and what would
+  // fit.
+  KvPool(const Graph& graph, int64_t n_pages, int64_t n_slots, int64_t other_bytes = 0);
 
   Entries& pages() { return pages_; }
   Entries& slots() { return slots_; }

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lamella/kernels/cpu/isa.h"
 #include "lamella/lm/engine.h"
 #include "lamella/text/chat_template.h"
 #include "lamella/text/sampler.h"
@@ -20,9 +22,10 @@ namespace lamella {
 inline constexpr int64_t kDefaultContext = 8192;
 
 struct LoadOptions {
-  std::string backend = "cpu";  // a name of backend_names()
-  int threads = 0;              // 0: one a core
-  int64_t context = 0;          // 0: what the model was trained for, at most kDefaultContext
+  std::string backend = "cpu";       // a name of backend_names()
+  int threads = 0;                   // 0: one a core
+  std::optional<cpu::Isa> isa = {};  // of the kernels; none: the best one here
+  int64_t context = 0;               // 0: what the model was trained for, at most kDefaultContext
   int64_t max_sequences = 1;
   DType kv_type = kF16;
   bool exact = false;          // f32 activations; the KV type is as given
@@ -62,7 +65,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 // The back ends by name; UserError (with the choice) for another one.
 std::vector<std::string> backend_names();
-std::unique_ptr<Backend> make_backend(const std::string& name, int threads);
+std::unique_ptr<Backend> make_backend(const std::string& name, int threads,
+                                      std::optional<cpu::Isa> isa = {});
 
 struct GenerateOptions {
   int64_t max_tokens = 128;

@@ -17,24 +17,35 @@
 namespace lamella {
 namespace {
 
+// What the rows make their back ends from.
+struct Cores {
+  int threads = 0;
+  std::optional<cpu::Isa> isa;
+};
 struct BackendRow {
   std::string_view name;
-  std::unique_ptr<Backend> (*make)(int threads);
+  std::unique_ptr<Backend> (*make)(const Cores&);
 };
 constexpr BackendRow kBackends[] = {
-    {"cpu", [](int threads) { return make_cpu_backend({.threads = threads}); }},
-    {"mlx", [](int threads) { return make_mlx_backend({.threads = threads}); }},
+    {"cpu", [](const Cores& c) { return make_cpu_backend({.threads = c.threads, .isa = c.isa}); }},
+    {"mlx", [](const Cores& c) { return make_mlx_backend({.threads = c.threads, .isa = c.isa}); }},
     {"mlx-compiled",
-     [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::compiled}); }},
+     [](const Cores& c) {
+       return make_mlx_backend({.threads = c.threads, .isa = c.isa, .mode = MlxMode::compiled});
+     }},
     {"mlx-eager",
-     [](int threads) { return make_mlx_backend({.threads = threads, .mode = MlxMode::eager}); }},
+     [](const Cores& c) {
+       return make_mlx_backend({.threads = c.threads, .isa = c.isa, .mode = MlxMode::eager});
+     }},
     {"mlx-core",
-     [](int threads) {
-       return make_mlx_backend({.threads = threads, .lowering = MlxLowering::gpu});
+     [](const Cores& c) {
+       return make_mlx_backend({.threads = c.threads, .isa = c.isa, .lowering = MlxLowering::gpu});
      }},
     {"mlx-gpu",
-     [](int threads) { return make_mlx_backend({.threads = threads, .device = MlxDevice::gpu}); }},
-    {"reference", [](int) { return make_reference_backend(); }},
+     [](const Cores& c) {
+       return make_mlx_backend({.threads = c.threads, .isa = c.isa, .device = MlxDevice::gpu});
+     }},
+    {"reference", [](const Cores&) { return make_reference_backend(); }},
 };
 
 // 0: what the model was trained for.
@@ -57,9 +68,10 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
-std::unique_ptr<Backend> make_backend(const std::string& name, int threads) {
+std::unique_ptr<Backend> make_backend(const std::string& name, int threads,
+                                      std::optional<cpu::Isa> isa) {
   for (const BackendRow& row : kBackends)
-    if (row.name == name) return row.make(threads);
+    if (row.name == name) return row.make({threads, isa});
   std::string names;
   for (const std::string& n : backend_names()) names += (names.empty() ? "" : ", ") + n;
   throw UserError(str("backend: no back end '", name, "'; want one of ", names));
@@ -76,7 +88,7 @@ std::unique_ptr<LanguageModel> LanguageModel::load(const std::string& path,
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<LanguageModel> m(new LanguageModel);
   m->path_ = model_path(path).string();
-  m->backend_ = make_backend(options.backend, options.threads);
+  m->backend_ = make_backend(options.backend, options.threads, options.isa);
   std::vector<std::string> problems;
   const Checkpoint checkpoint = load_checkpoint(m->path_, &problems);
   CHECK_USER(problems.empty(), m->path_, ": ", problems.empty() ? "" : problems[0],

@@ -1,10 +1,15 @@
 #include "lamella/base/thread_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "lamella/base/error.h"
+#include "tests/support/sanitizer.h"
 
 namespace lamella {
 namespace {
@@ -105,6 +110,23 @@ TEST(ThreadPool, EndsRightAfterARegion) {
     ThreadPool pool(5);
     pool.run(2, [](int64_t, int) {});
   }
+}
+
+// Where the system refuses a thread, those that it gave end first.
+TEST(ThreadPool, ThreadsThatTheSystemRefusesAreAnError) {
+  if (test::kSanitizerSlack > 1) GTEST_SKIP() << "sanitizers need all of the address space";
+  const auto make = [] {
+    rlimit limit{size_t{1} << 30, size_t{1} << 30};  // room for some stacks of 8 MiB
+    setrlimit(RLIMIT_AS, &limit);
+    try {
+      ThreadPool pool(1000);
+      std::exit(1);
+    } catch (const DeviceError& e) {
+      std::fputs(e.what(), stderr);
+      std::exit(71);
+    }
+  };
+  EXPECT_EXIT(make(), testing::ExitedWithCode(71), "threads: the system refuses more.*want 1000");
 }
 
 }  // namespace

@@ -1,28 +1,17 @@
 // Which nodes the CPU's table runs, and how it wants their operands.
 #include "lamella/backends/cpu/target.h"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <thread>
-
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/planned/control.h"
 #include "lamella/backends/planned/plan.h"
 #include "lamella/backends/planned/views.h"
+#include "lamella/base/cores.h"
 #include "lamella/base/error.h"
 
 namespace lamella::cpu {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-
-// Cores that this process may run on.
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
 
 std::string usable_names() {
   std::string out;

@@ -10,6 +10,7 @@
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
 #include "lamella/base/memory.h"
+#include "lamella/base/text.h"
 #include "lamella/ops/evaluate.h"
 
 namespace lamella::planned {
@@ -17,7 +18,11 @@ namespace {
 
 std::byte* allocate_arena(int64_t bytes) {
   void* memory = allocate_aligned(static_cast<size_t>(std::max<int64_t>(bytes, 0)));
-  if (!memory) throw DeviceError(str("cpu: out of memory; want ", bytes, " bytes for the arena"));
+  if (!memory)
+    throw DeviceError(str("run: intermediate values of these sizes need ",
+                          human_bytes(static_cast<uint64_t>(bytes)), "; got ",
+                          human_bytes(static_cast<uint64_t>(available_memory_bytes())),
+                          " of free memory; hint: smaller sizes"));
   return static_cast<std::byte*>(memory);
 }
 
@@ -215,13 +220,14 @@ void FrameState::set_strides(uint32_t v) {
   offsets_[v] = k == 0 ? 0 : offset / k * format->blocks(k) * format->block_bytes();
 }
 
-// Keeps the placement while every buffer still fits its slot.
+// Keeps the placement while every buffer still fits its slot. There is no arena after a run whose
+// sizes were too large.
 void FrameState::place_segment(uint32_t s) {
   const std::vector<uint32_t>& mine = plan_->segments[s].buffers;
   const bool fits = std::all_of(mine.begin(), mine.end(), [&](uint32_t b) {
     return bytes_[plan_->buffers[b].value] <= slots_[b].capacity;
   });
-  if (fits) return;
+  if (fits && (arenas_[s] || mine.empty())) return;
   ++n_placements_;
   std::vector<Lifetime> lifetimes;
   lifetimes.reserve(mine.size());
@@ -248,6 +254,7 @@ void FrameState::find_workspaces(uint32_t s) {
   }
   if (most <= workspace_capacity_) return;
   workspace_.reset();
+  workspace_capacity_ = 0;
   workspace_.reset(allocate_arena(most));
   workspace_capacity_ = most;
 }
