@@ -10,8 +10,9 @@
 #include "lamella/ops/math/mod.h"
 #include "lamella/ops/math/silu.h"
 #include "lamella/ops/math/sin.h"
-#include "lamella/ops/nn/layer_norm.h"
-#include "lamella/ops/nn/rope.h"
+#include "lamella/ops/nn/ada_layer_norm.h"
+#include "lamella/ops/nn/axial_rope.h"
+#include "lamella/ops/nn/gated_residual.h"
 #include "lamella/ops/operators.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/iota.h"
@@ -62,23 +63,17 @@ class Transformer {
   // Row and column of each token of each latent.
   void set_positions(Dim rows, Dim columns) {
     const Value token = iota_of(g_, batch_ * tokens_);
-    row_ = mod(token / g_.sizes({columns}), g_.sizes({rows}));
-    column_ = mod(token, g_.sizes({columns}));
+    const Value row = mod(token / g_.sizes({columns}), g_.sizes({rows}));
+    const Value column = mod(token, g_.sizes({columns}));
+    positions_ = concat({unsqueeze(row, {{0}}), unsqueeze(column, {{0}})}, {.axis = 0});
   }
 
-  // Numbers for one use each, [batch, 1, width], from the time.
+  // Numbers for n uses, [batch, width] each, from the time.
   Values modulation(const std::string& name, int64_t n) {
-    return equal_parts(unsqueeze(l_.linear(condition_, name + ".modulation", n * s_.width), {{1}}),
-                       n);
+    return equal_parts(l_.linear(condition_, name + ".modulation", n * s_.width), n);
   }
   Value modulated(Value x, Value shift, Value scale) {
-    return layer_norm(x, {.eps = 1e-6}) * (1.0 + scale) + shift;
-  }
-
-  // Half of each head turns by the row, the other by the column.
-  Value turned(Value x) {
-    const Values halves = equal_parts(x, 2);
-    return concat({rope(halves[0], row_), rope(halves[1], column_)}, {.axis = -1});
+    return ada_layer_norm(x, scale, shift, {.eps = 1e-6});
   }
 
   Value attend(Value x, const std::string& name) {
@@ -86,7 +81,7 @@ class Transformer {
     Values qkv = equal_parts(l_.linear(x, name + ".qkv", 3 * s_.width), 3);
     for (size_t i = 0; i < 3; ++i) {
       Value heads = reshape_to(qkv[i], {batch_ * tokens_, s_.heads, size});
-      if (i < 2) heads = turned(heads);
+      if (i < 2) heads = axial_rope(heads, positions_);
       qkv[i] = transpose(reshape_to(heads, {batch_, tokens_, s_.heads, size}), {{0, 2, 1, 3}});
     }
     const Value y = transpose(attention(qkv[0], qkv[1], qkv[2]), {{0, 2, 1, 3}});
@@ -95,17 +90,17 @@ class Transformer {
 
   Value block(Value x, const std::string& name) {
     const Values m = modulation(name, 6);
-    x = x + m[2] * attend(modulated(x, m[0], m[1]), name + ".attn");
+    x = gated_residual(x, attend(modulated(x, m[0], m[1]), name + ".attn"), m[2]);
     const Value up = l_.linear(modulated(x, m[3], m[4]), name + ".mlp.up", 2 * s_.hidden);
     const Value gated = glu(up, {.gate = Gate::silu, .gate_first = true});
-    return x + m[5] * l_.linear(gated, name + ".mlp.down", s_.width);
+    return gated_residual(x, l_.linear(gated, name + ".mlp.down", s_.width), m[5]);
   }
 
   Graph& g_;
   const DiffusionSizes& s_;
   Layers l_;
   Dim batch_, tokens_;
-  Value row_, column_, condition_;
+  Value positions_, condition_;
 };
 
 }  // namespace
