@@ -88,7 +88,46 @@ def state_spaces():
         case("mamba2", [state, x, dt, a, b, c, STARTS, SLOTS] + ([d] if with_d else []), "NoAttrs{}", [following, y])
 
 
+def delta_rule(state, q, k, v, g, beta, head_map, scale):
+    """The outputs of gated_delta_net, complex where an input is."""
+    inputs = (state, q, k, v, g, beta)
+    following, y = state.astype(np.result_type(*inputs)), np.zeros(v.shape, np.result_type(*inputs))
+    hk, hv = q.shape[1], v.shape[1]
+    for slot, tokens in sequences():
+        for h in range(hv):
+            kh = h // (hv // hk) if head_map == "blocks" else h % hk
+            S = following[slot, h].copy()
+            for t in tokens:
+                S = np.diag(np.exp(g[t, h])) @ S if g.ndim == 3 else np.exp(g[t, h]) * S
+                S = S + np.outer(k[t, kh], (v[t, h] - S.T @ k[t, kh]) * beta[t, h])
+                y[t, h] = S.T @ q[t, kh] * scale
+            following[slot, h] = S
+    return following, y
+
+
+def gated_delta_net_grad():
+    """By complex steps: the imaginary part of f(x + i h) / h has no rounding error for a tiny h. One value head a key head,
+    so that the parts of value heads are the gradients of the key heads."""
+    for head_map, per_channel in (("modulo", False), ("blocks", True)):
+        heads, dk, dv = 2, 2, 2
+        state, q, k, v = grid(3, heads, dk, dv), grid(5, heads, dk), grid(5, heads, dk), grid(5, heads, dv)
+        g, beta = grid(5, heads, *([dk] if per_channel else []), high=0), grid(5, heads, low=0)
+        d_next, d_y, scale = grid(3, heads, dk, dv), grid(5, heads, dv), 0.25 if per_channel else 1 / np.sqrt(dk)
+        inputs, gradients = [state, q, k, v, g, beta], []
+        for i, x in enumerate(inputs):
+            gradient = np.zeros(x.shape)
+            for at in np.ndindex(x.shape):
+                moved = [z.astype(complex) for z in inputs]
+                moved[i][at] += 1e-30j
+                following, y = delta_rule(*moved, head_map, scale)
+                gradient[at] = (np.sum(d_next * following) + np.sum(d_y * y)).imag / 1e-30
+            gradients.append(gradient)
+        attrs = f"Attrs{{.head_map = HeadMap::{head_map}}}" if not per_channel else "Attrs{.scale = 0.25}"
+        case("gated_delta_net_grad", [*inputs, STARTS, SLOTS, d_next, d_y], attrs, gradients)
+
+
 causal_conv1d()
 gated_delta_net()
 state_spaces()
+gated_delta_net_grad()
 write_all(f"NumPy {np.__version__}, tools/golden/ragged_samples.py")

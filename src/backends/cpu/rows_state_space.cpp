@@ -6,7 +6,7 @@
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/state_space.h"
 #include "lamella/ops/recurrent/causal_conv1d.h"
-#include "lamella/ops/recurrent/gated_delta_net.h"
+#include "lamella/ops/recurrent/gated_delta_net_grad.h"
 #include "lamella/ops/recurrent/mamba2.h"
 #include "lamella/ops/recurrent/selective_scan.h"
 
@@ -92,22 +92,49 @@ planned::Status launch_mamba2(const planned::StepCx& cx) {
   return launch_space(cx, job);
 }
 
+// Sizes, mapping and inputs from q on, which the rule and its gradient share.
+void set_delta_sizes(const planned::StepCx& cx, const GatedDeltaNet::Attrs& a, DeltaRule& job) {
+  job.hk = cx.in(1).size(1), job.dk = cx.in(1).size(2);
+  job.hv = cx.in(3).size(1), job.dv = cx.in(3).size(2);
+  job.modulo = a.head_map == HeadMap::modulo;
+  job.g_per_channel = cx.in(4).rank == 3;
+  job.scale = static_cast<float>(a.scale.value_or(1 / std::sqrt(static_cast<double>(job.dk))));
+  job.q = floats(cx, 1), job.k = floats(cx, 2), job.v = floats(cx, 3);
+  job.g = floats(cx, 4), job.beta = floats(cx, 5);
+}
+
 planned::Status launch_delta_rule(const planned::StepCx& cx) {
   const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
   DeltaRule job;
   const planned::Status status = read_sequences(cx, kDeltaInputs, job.seqs);
   if (status.code) return status;
-  job.hk = cx.in(1).size(1), job.dk = cx.in(1).size(2);
-  job.hv = cx.in(3).size(1), job.dv = cx.in(3).size(2);
-  job.modulo = a.head_map == HeadMap::modulo;
-  job.g_per_channel = cx.in(4).rank == 3;
+  set_delta_sizes(cx, a, job);
   // A token alone has the bits that it has among others of a decode step.
   job.chunked = !job.g_per_channel && device_of(cx).phase == lamella::Phase::bulk;
-  job.scale = static_cast<float>(a.scale.value_or(1 / std::sqrt(static_cast<double>(job.dk))));
   job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
-  job.q = floats(cx, 1), job.k = floats(cx, 2), job.v = floats(cx, 3);
-  job.g = floats(cx, 4), job.beta = floats(cx, 5);
   return status_of(delta_rule(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+bool delta_grad_accepts(const Graph& g, const Node& n, const void* device) {
+  return f32_accepts(g, n, device) && type_of_input(g, n, 4).shape.rank() == 2;
+}
+
+planned::Status launch_delta_rule_grad(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
+  DeltaRuleGrad job;
+  DeltaRule& rule = job.rule;
+  rule.seqs.q_start = cx.in(6).as<const int32_t>(), rule.seqs.slot = cx.in(7).as<const int32_t>();
+  rule.seqs.n = cx.in(7).size(0), rule.seqs.slots = cx.in(0).size(0);
+  rule.seqs.tokens = cx.in(1).size(0);
+  planned::Status status = status_of(check_starts(rule.seqs), &cx.in(6));
+  if (!status.code) status = status_of(check_slots(rule.seqs), &cx.in(7));
+  if (status.code) return status;
+  set_delta_sizes(cx, a, rule);
+  rule.state = const_cast<float*>(floats(cx, 0));
+  job.d_y = floats(cx, 9);
+  float** const outputs[] = {&job.d_state, &job.d_q, &job.d_k, &job.d_v, &job.d_g, &job.d_beta};
+  for (size_t i = 0; i < std::size(outputs); ++i) *outputs[i] = cx.out(i).as<float>();
+  return status_of(delta_rule_grad(job, *device_of(cx).pool, device_of(cx).isa));
 }
 
 }  // namespace
@@ -133,6 +160,10 @@ std::span<const planned::Row> state_space_rows() {
        .name = "gated_delta_net",
        .accepts = f32_accepts,
        .launch = launch_delta_rule},
+      {.op = &op<GatedDeltaNetGrad>,
+       .name = "gated_delta_net_grad",
+       .accepts = delta_grad_accepts,
+       .launch = launch_delta_rule_grad},
       {.op = &op<Mamba2>,
        .name = "mamba2_kept",
        .accepts = kept<f32_accepts, kSpaceInputs>,

@@ -83,4 +83,28 @@ Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa) {
   return {};
 }
 
+int64_t DeltaRuleGrad::scratch_floats(int64_t tokens) const {
+  constexpr int64_t C = DeltaRule::kChunk;
+  const int64_t chunks = (tokens + C - 1) / C;
+  const int64_t of_tokens = chunks * (rule.dk * rule.dv + 2 * C * rule.dv);
+  const int64_t of_chunk =
+      C * (5 * C + 8) + 3 * C * rule.dk + 6 * C * rule.dv + 2 * rule.dk * rule.dv;
+  return of_tokens + of_chunk + 16 * 32;
+}
+
+Status delta_rule_grad(const DeltaRuleGrad& job, ThreadPool& pool, Isa isa) {
+  const Sequences& s = job.rule.seqs;
+  int64_t longest = 0;
+  for (int64_t i = 0; i < s.n; ++i)
+    longest = std::max<int64_t>(longest, s.q_start[i + 1] - s.q_start[i]);
+  const int64_t floats = (job.scratch_floats(longest) + 15) / 16 * 16;
+  const Scratch scratch(floats * pool.size() * static_cast<int64_t>(sizeof(float)));
+  if (!scratch.ok()) return {.code = Status::Code::no_memory};
+  pool.run(s.n * job.rule.hv, [&](int64_t task, int worker) {
+    kernels(isa).delta_rule_grad(job, task / job.rule.hv, task % job.rule.hv,
+                                 scratch.at<float>() + worker * floats);
+  });
+  return {};
+}
+
 }  // namespace lamella::cpu

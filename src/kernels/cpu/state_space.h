@@ -95,6 +95,20 @@ struct DeltaRule {
 };
 Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa);
 
+// Its gradients, 64 tokens at a time from each sequence's last chunk to its first.
+struct DeltaRuleGrad {
+  DeltaRule rule;              // what the forward rule read; not g_per_channel
+  const float* d_y = nullptr;  // [tokens, hv, dv]
+  float* d_state = nullptr;    // [slots, hv, dk, dv]: in, of the new states; out, of the old ones
+  float *d_q = nullptr, *d_k = nullptr;  // [tokens, hv, dk]
+  float *d_v = nullptr, *d_g = nullptr, *d_beta = nullptr;
+
+  // Floats that a thread needs for a sequence of so many tokens: a state a chunk, V - exp(G) K S
+  // and D of each token, and a chunk's matrices.
+  int64_t scratch_floats(int64_t tokens) const;
+};
+Status delta_rule_grad(const DeltaRuleGrad& job, ThreadPool& pool, Isa isa);
+
 // --- the loops of one instruction set
 
 struct StateSpaceKernels {
@@ -104,6 +118,8 @@ struct StateSpaceKernels {
   void (*state_space)(const StateSpace&, int64_t seq, int64_t begin, int64_t end) = nullptr;
   // A value head of one sequence.
   void (*delta_rule)(const DeltaRule&, int64_t seq, int64_t head, float* scratch) = nullptr;
+  void (*delta_rule_grad)(const DeltaRuleGrad&, int64_t seq, int64_t head,
+                          float* scratch) = nullptr;
 };
 namespace scalar {
 extern const StateSpaceKernels kStateSpace;

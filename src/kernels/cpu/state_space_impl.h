@@ -2,7 +2,7 @@
 // state_space_<isa>.cpp only.
 #pragma once
 
-#include "lamella/kernels/cpu/delta_chunk_impl.h"
+#include "lamella/kernels/cpu/delta_chunk_grad_impl.h"
 #include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/simd_math.h"
 #include "lamella/kernels/cpu/state_space.h"
@@ -172,6 +172,6 @@ void delta_head(const DeltaRule& job, int64_t seq, int64_t head, float* scratch)
 
 }  // namespace
 
-const StateSpaceKernels kStateSpace{conv_range, space_heads, delta_head};
+const StateSpaceKernels kStateSpace{conv_range, space_heads, delta_head, delta_head_grad};
 
 }  // namespace lamella::cpu::LAMELLA_ISA

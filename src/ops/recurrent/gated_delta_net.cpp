@@ -5,6 +5,8 @@
 #include "lamella/ops/math/exp.h"
 #include "lamella/ops/nn/wide.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/delta_heads.h"
+#include "lamella/ops/recurrent/gated_delta_net_grad.h"
 #include "lamella/ops/reduce/sum.h"
 #include "lamella/ops/shape/expand.h"
 #include "lamella/ops/shape/reshape.h"
@@ -14,18 +16,9 @@ namespace {
 
 enum : size_t { kState, kQ, kK, kV, kG, kBeta, kStart, kSlot, kKept, kLength };
 
-// Key heads [hk, dk] as value heads see them: [hv, dk, 1].
-Value for_value_heads(Value x, Dim hv, HeadMap map) {
-  const Dim hk = x.shape()[0], dk = x.shape()[1], each = floordiv(hv, hk);
-  const bool blocks = map == HeadMap::blocks;
-  const Value one = reshape_to(x, blocks ? Shape{hk, 1, dk} : Shape{1, hk, dk});
-  return reshape_to(expand_to(one, blocks ? Shape{hk, each, dk} : Shape{each, hk, dk}),
-                    {hv, dk, 1});
-}
-
 }  // namespace
 
-void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
+void check_delta_inputs(TypeCx& cx, const GatedDeltaNet::Attrs& a) {
   for (size_t i : {kQ, kK, kV}) cx.require_rank(i, 3), cx.require_float(i);
   const Dim tokens = cx.shape(kQ)[0], hk = cx.shape(kQ)[1], dk = cx.shape(kQ)[2],
             hv = cx.shape(kV)[1], dv = cx.shape(kV)[2];
@@ -38,9 +31,13 @@ void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
   cx.require_at_least(hk, 1, "key heads");
   cx.require_equal(dim_mod(hv, hk), 0, "value heads modulo key heads, and zero");
   check_ragged(cx, kStart);
-  check_kept(cx, kKept, kSlot), check_length(cx, kLength, kSlot);
   CHECK_USER(a.scale || dk.is_const(), "gated_delta_net: no scale; got q of ", cx.in(kQ),
              "; want the attribute scale, or a known last size of q to make it of");
+}
+
+void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
+  check_delta_inputs(cx, a);
+  check_kept(cx, kKept, kSlot), check_length(cx, kLength, kSlot);
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kV).dtype, cx.shape(kV));
 }
@@ -48,8 +45,7 @@ void GatedDeltaNet::type(TypeCx& cx, const Attrs& a) {
 Values GatedDeltaNet::expand(const Args& args, const Attrs& a) {
   const Dim hv = args[kV].shape()[1], dv = args[kV].shape()[2], dk = args[kQ].shape()[2];
   const bool per_channel = args[kG].shape().rank() == 3;
-  const double scale =
-      a.scale.value_or(dk.is_const() ? 1 / std::sqrt(static_cast<double>(dk.value())) : 0);
+  const double scale = delta_scale(a, dk);
   const auto step = [&](Value state, const Values& x, const Values&) {
     const Value q = for_value_heads(x[0], hv, a.head_map),
                 k = for_value_heads(x[1], hv, a.head_map);
@@ -65,6 +61,21 @@ Values GatedDeltaNet::expand(const Args& args, const Attrs& a) {
                   {args[kStart], args[kSlot], args[kKept]}, wide_dtype(args[kV].dtype()), step);
   out[1] = as_dtype(out[1], args[kV].dtype());
   return out;
+}
+
+void GatedDeltaNet::vjp(VjpCx& cx, const Attrs& a) {
+  CHECK_USER(!cx.has(kKept), "gated_delta_net: no gradient with kept; want it without");
+  const auto gradient = [&](size_t output, size_t like) {
+    const Type& type = cx.in(like).type();
+    return cx.has_grad(output) ? cx.grad(output) : full(cx.graph(), type.shape, type.dtype, 0);
+  };
+  const Values d =
+      gated_delta_net_grad({cx.in(kState), cx.in(kQ), cx.in(kK), cx.in(kV), cx.in(kG), cx.in(kBeta),
+                            cx.in(kStart), cx.in(kSlot), gradient(0, kState), gradient(1, kV)},
+                           a);
+  const Dim hk = cx.in(kQ).shape()[1];
+  for (size_t i = 0; i < d.size(); ++i)
+    cx.set(i, i == kQ || i == kK ? sum_for_key_heads(d[i], hk, a.head_map) : d[i]);
 }
 
 namespace {
@@ -161,14 +172,18 @@ void GatedDeltaNet::samples(Samples& s) {
   s.add(inputs(4, 7, 2, 4, 16, 3, false, starts, slots), Attrs{.head_map = HeadMap::modulo})
       .length = 7;
   s.add(inputs(4, 7, 1, 2, 4, 6, true, starts, slots), Attrs{.scale = 0.5}).length = 7;
+  const auto add_kept = [&](const std::vector<In>& in) {
+    Sample& sample = s.add(in, Attrs{});
+    sample.length = 8, sample.grad = false;
+  };
   for (const bool per_channel : {false, true}) {
     std::vector<In> in = inputs(6, 8, 1, 2, 4, 6, per_channel, ragged_ints({0, 3, 3, 8}), slots);
     in.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
     in[7] = ragged_ints({2, 0, 3});
-    s.add(in, Attrs{}).length = 8;
+    add_kept(in);
     in[6] = ragged_ints({0, 0, 0, 8});
     in.push_back(ragged_ints({5, 5, 66}));
-    s.add(std::move(in), Attrs{}).length = 8;
+    add_kept(in);
   }
   s.add(inputs(1, 0, 1, 1, 3, 2, false, ragged_ints({0, 0}), ragged_ints({0})), Attrs{});
   Sample& longer = s.add(

@@ -38,6 +38,7 @@ struct GatedDeltaNet {
   };
   static void type(TypeCx& cx, const Attrs& a);
   static Values expand(const Args& args, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static Dim flops(const Graph& g, const Node& n) {
     return n.outputs[1].shape.numel() * g.type(n.inputs[1]).shape.last() * 8;
   }

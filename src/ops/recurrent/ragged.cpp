@@ -132,7 +132,8 @@ Values ragged_scan(Value state, const Values& entries, const Values& captures,
   if (!kept.absent()) after = scatter_nd(after, reshape_to(kept, {1, 1}), reshape_to(next, one));
   body.output("states", after);
   body.output("y", y);
-  Values results = scan(inputs, {std::make_shared<Graph>(std::move(body)), 1, n_scanned, false});
+  Values results =
+      scan(inputs, {std::make_shared<Graph>(std::move(body)), 1, n_scanned, sequences.reverse});
   if (!kept.absent()) results[0] = slice_axis(results[0], 0, 0, state.shape()[0]);
   return {as_dtype(results[0], state.dtype()), results[1]};
 }

@@ -27,6 +27,7 @@ using TokenStep = std::function<std::pair<Value, Value>(Value state, const Value
 
 struct Sequencing {
   Value q_start, slot, kept;  // kept may be absent
+  bool reverse = false;       // from each sequence's last token on
 };
 // Runs tokens in order; gives the new states, in the type of `state`, and the stacked outputs. All
 // is computed in `type`.

@@ -1,6 +1,7 @@
 #include "lamella/ops/families.h"
 #include "lamella/ops/recurrent/causal_conv1d.h"
 #include "lamella/ops/recurrent/gated_delta_net.h"
+#include "lamella/ops/recurrent/gated_delta_net_grad.h"
 #include "lamella/ops/recurrent/gru.h"
 #include "lamella/ops/recurrent/lstm.h"
 #include "lamella/ops/recurrent/mamba2.h"
@@ -12,7 +13,7 @@ namespace lamella {
 std::span<const Op* const> recurrent_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<CausalConv1d>, &op<GatedDeltaNet>, &op<Gru>,           &op<Lstm>,
+      &op<CausalConv1d>, &op<GatedDeltaNet>, &op<GatedDeltaNetGrad>, &op<Gru>, &op<Lstm>,
       &op<Mamba2>,       &op<Rnn>,           &op<SelectiveScan>,
       // sorted:end
   };

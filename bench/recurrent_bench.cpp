@@ -1,0 +1,92 @@
+// Recurrent kernels on random data: the gated delta rule in chunks, token by token and backward,
+// over 2,048 tokens of 16 heads of 128; an LSTM over 100 steps of a batch of one, as
+// bench/lstm_peer.py times it. The last argument is the number of threads.
+#include <benchmark/benchmark.h>
+
+#include <random>
+#include <vector>
+
+#include "lamella/kernels/cpu/isa.h"
+#include "lamella/kernels/cpu/recurrent.h"
+#include "lamella/kernels/cpu/state_space.h"
+
+namespace {
+
+using namespace lamella;
+using namespace lamella::cpu;
+
+std::vector<float> random_floats(int64_t n, float low, float high, uint32_t seed) {
+  std::mt19937 rng(seed);
+  std::uniform_real_distribution<float> draw(low, high);
+  std::vector<float> out(static_cast<size_t>(n));
+  for (float& v : out) v = draw(rng);
+  return out;
+}
+
+struct DeltaCase {
+  static constexpr int64_t kTokens = 2048, kHeads = 16, kHead = 128, kAll = kTokens * kHeads;
+  std::vector<float> q = random_floats(kAll * kHead, -1, 1, 1),
+                     k = random_floats(kAll * kHead, -0.09f, 0.09f, 2),
+                     v = random_floats(kAll * kHead, -1, 1, 3),
+                     g = random_floats(kAll, -0.1f, 0, 4), beta = random_floats(kAll, 0, 1, 5),
+                     d_y = random_floats(kAll * kHead, -1, 1, 6), y = q, d_q = q, d_k = q, d_v = q,
+                     d_g = g, d_beta = g, state = random_floats(kHeads * kHead * kHead, -1, 1, 7),
+                     d_state = state;
+  int32_t q_start[2] = {0, kTokens}, slot[1] = {0};
+
+  DeltaRule rule(bool chunked) {
+    DeltaRule job;
+    job.seqs = {.q_start = q_start, .slot = slot, .n = 1, .slots = 1, .tokens = kTokens};
+    job.hk = job.hv = kHeads, job.dk = job.dv = kHead;
+    job.chunked = chunked;
+    job.scale = 0.088f;
+    job.state = state.data(), job.y = y.data();
+    job.q = q.data(), job.k = k.data(), job.v = v.data();
+    job.g = g.data(), job.beta = beta.data();
+    return job;
+  }
+};
+
+void delta(benchmark::State& bench, bool chunked) {
+  DeltaCase c;
+  const DeltaRule job = c.rule(chunked);
+  ThreadPool pool(static_cast<int>(bench.range(0)));
+  for (auto _ : bench) delta_rule(job, pool, best_isa());
+}
+void delta_chunked(benchmark::State& bench) { delta(bench, true); }
+void delta_sequential(benchmark::State& bench) { delta(bench, false); }
+
+void delta_backward(benchmark::State& bench) {
+  DeltaCase c;
+  DeltaRuleGrad job;
+  job.rule = c.rule(true);
+  job.d_y = c.d_y.data(), job.d_state = c.d_state.data();
+  job.d_q = c.d_q.data(), job.d_k = c.d_k.data(), job.d_v = c.d_v.data();
+  job.d_g = c.d_g.data(), job.d_beta = c.d_beta.data();
+  ThreadPool pool(static_cast<int>(bench.range(0)));
+  for (auto _ : bench) delta_rule_grad(job, pool, best_isa());
+}
+
+// Arguments: hidden size, threads.
+void lstm(benchmark::State& bench) {
+  constexpr int64_t kSteps = 100;
+  const int64_t h = bench.range(0);
+  const auto x = random_floats(kSteps * h, -1, 1, 1), w = random_floats(4 * h * h, -0.1f, 0.1f, 2),
+             r = random_floats(4 * h * h, -0.1f, 0.1f, 3), bias = random_floats(8 * h, -1, 1, 4);
+  std::vector<float> y(static_cast<size_t>(kSteps * h)), out_h(static_cast<size_t>(h)), c = out_h;
+  Recurrent job;
+  job.steps = kSteps, job.batch = 1, job.in = job.hidden = h;
+  job.x = x.data(), job.w = w.data(), job.r = r.data(), job.bias = bias.data();
+  job.y = y.data(), job.h = out_h.data(), job.c = c.data();
+  ThreadPool pool(static_cast<int>(bench.range(1)));
+  for (auto _ : bench) recurrent(job, pool, best_isa());
+}
+
+BENCHMARK(delta_chunked)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(delta_sequential)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(delta_backward)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(lstm)->ArgsProduct({{128, 512}, {2}})->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
