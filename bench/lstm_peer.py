@@ -46,7 +46,7 @@ def peer_us(hidden, runs=60):
 
 def own_us(program, hidden):
     out = subprocess.run([program, f"--benchmark_filter=lstm/{hidden}/{THREADS}", "--benchmark_format=json",
-                          "--benchmark_min_time=0.2s", "--benchmark_repetitions=3"],
+                          "--benchmark_min_time=0.2", "--benchmark_repetitions=3"],
                          check=True, capture_output=True, text=True).stdout
     return next(b["real_time"] for b in json.loads(out)["benchmarks"] if b.get("aggregate_name") == "median")
 

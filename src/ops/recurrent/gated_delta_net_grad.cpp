@@ -37,7 +37,6 @@ Values GatedDeltaNetGrad::expand(const Args& args, const Attrs& a) {
   const double scale = delta_scale(a, dk);
   const Shape decay_shape = per_channel ? Shape{hv, dk, 1} : Shape{hv, 1, 1};
   const auto key = [&](Value x) { return for_value_heads(x, hv, a.head_map); };
-  const auto column = [&](Value x) { return reshape_to(x, {hv, dk, 1}); };
   const auto row = [&](Value x) { return reshape_to(x, {hv, 1, dv}); };
   const auto over = [](Value x, int64_t axis) { return sum(x, {.axes = {axis}}); };
   const Values forward = ragged_scan(
