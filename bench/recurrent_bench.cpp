@@ -82,10 +82,26 @@ void lstm(benchmark::State& bench) {
   for (auto _ : bench) recurrent(job, pool, best_isa());
 }
 
-BENCHMARK(delta_chunked)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(delta_sequential)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(delta_backward)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(lstm)->ArgsProduct({{128, 512}, {2}})->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(delta_chunked)
+    ->Arg(2)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(delta_sequential)
+    ->Arg(2)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(delta_backward)
+    ->Arg(2)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(lstm)
+    ->ArgsProduct({{128, 512}, {1, 2}})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace lamella::cpu {
 namespace {
 
 constexpr int64_t kInputBytes = int64_t{16} << 20;   // of the input's part of the gates, at a time
-constexpr int64_t kWorthThreads = int64_t{1} << 17;  // products of a step
+constexpr int64_t kWorthThreads = int64_t{1} << 16;  // products of a step
 
 int n_gates(Recurrent::Cell cell) {
   constexpr int kGates[] = {4, 3, 3, 1, 1};
@@ -26,13 +26,18 @@ struct Memory {
   float* parts;    // [batch, gates * hidden]: the state's part of a step
   float* h[2];     // [batch, hidden], before and after a step
   float *c, *aux;  // [batch, hidden]; aux: r * h
+  float* r;        // [gates][blocks][hidden][kRowBlock]: see RecurrentProducts
   static int64_t floats(const Recurrent& j, int64_t chunk) {
     const int64_t rows = n_gates(j.cell) * j.hidden;
-    return (chunk * j.batch + 1 + j.batch) * rows + 4 * j.batch * j.hidden;
+    return (chunk * j.batch + 1 + j.batch) * rows + 4 * j.batch * j.hidden +
+           n_gates(j.cell) * gate_floats(j) + 16;
   }
+  static int64_t n_blocks(const Recurrent& j) { return (j.hidden + kRowBlock - 1) / kRowBlock; }
+  static int64_t gate_floats(const Recurrent& j) { return n_blocks(j) * kRowBlock * j.hidden; }
   Memory(const Recurrent& j, int64_t chunk, float* at) {
     const int64_t rows = n_gates(j.cell) * j.hidden, state = j.batch * j.hidden;
-    gates = at;
+    r = at;  // first, where lines begin
+    gates = at + n_gates(j.cell) * gate_floats(j);
     bias = gates + chunk * j.batch * rows;
     parts = bias + rows;
     h[0] = parts + j.batch * rows;
@@ -69,6 +74,20 @@ class DirectionRun {
     job.y_stride = rows_;
     job.bias = m_.bias;
     return job;
+  }
+
+  // r in blocks, this one's n_blocks() * gates parts.
+  int64_t n_parts() const { return Memory::n_blocks(j_) * gates_; }
+  void pack_part(int64_t part) const {
+    const int64_t block = part % Memory::n_blocks(j_), first = block * kRowBlock;
+    const int64_t rows = std::min(kRowBlock, j_.hidden - first);
+    const float* from = r_ + (part / Memory::n_blocks(j_) * j_.hidden + first) * j_.hidden;
+    float* to = m_.r + part * kRowBlock * j_.hidden;
+    constexpr int64_t kTile = 16;
+    for (int64_t k0 = 0; k0 < j_.hidden; k0 += kTile)
+      for (int64_t i = 0; i < kRowBlock; ++i)
+        for (int64_t k = k0; k < std::min(k0 + kTile, j_.hidden); ++k)
+          to[k * kRowBlock + i] = i < rows ? from[i * j_.hidden + k] : 0;
   }
 
   // Units [u, end) of step t, whose part of the gates is entry `at` of the chunk.
@@ -119,7 +138,7 @@ class DirectionRun {
   // The same by all threads, each with units of its own.
   void run_shared(int64_t first, int64_t n, ThreadPool& pool) {
     const int64_t parts = pool.size();
-    const int64_t grain = (j_.hidden + parts * 16 - 1) / (parts * 16) * 16;
+    const int64_t grain = (Memory::n_blocks(j_) + parts - 1) / parts * kRowBlock;
     const auto split = [&](auto run) {
       pool.run(parts, [&](int64_t part, int) {
         const int64_t u = std::min(part * grain, j_.hidden);
@@ -168,8 +187,8 @@ class DirectionRun {
   void add_parts(const float* state, int first, int last, int64_t u, int64_t end) const {
     for (int g = first; g < last; ++g) {
       const int64_t row = j_.gate_at[g] * j_.hidden + u;
-      kernels_.dots({r_ + row * j_.hidden, end - u, j_.hidden, state, j_.batch, j_.hidden,
-                     m_.parts + row, rows_});
+      kernels_.products({m_.r + j_.gate_at[g] * Memory::gate_floats(j_) + u * j_.hidden, end - u,
+                         j_.hidden, state, j_.batch, j_.hidden, m_.parts + row, rows_});
     }
   }
   RecurrentCells cells_of(int64_t at, int64_t b, int64_t u, int64_t end) const {
@@ -235,6 +254,8 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
   }
   const Scratch workspace(input_workspace(job, jobs, chunk, pool, isa));
   if (!workspace.ok()) return {.code = Status::Code::no_memory};
+  for (const DirectionRun& run : runs)
+    pool.run(run.n_parts(), [&](int64_t part, int) { run.pack_part(part); });
   const bool shared = rows * job.hidden * job.batch >= kWorthThreads && pool.size() > 1;
   if (chunk == job.steps && !shared) {
     multiply_input(job, jobs, 0, chunk, workspace.at<std::byte>(), pool, isa);

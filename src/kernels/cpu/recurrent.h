@@ -39,8 +39,13 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa);
 
 // --- the inner loops of one instruction set
 
-// y[b * y_stride + i] = sum over k of r[i * n_k + k] * h[b * h_stride + k].
-struct RecurrentDots {
+// The recurrent matrix as a call reads it: blocks of kRowBlock rows of a gate, each k-major, so
+// that lanes are rows and no sum crosses lanes. Rows beyond a gate's last are zeros.
+inline constexpr int64_t kRowBlock = 64;
+
+// y[b * y_stride + i] = sum over k of r(i, k) * h[b * h_stride + k] for the rows i < rows of
+// blocks that begin at r.
+struct RecurrentProducts {
   const float* r;
   int64_t rows, n_k;
   const float* h;
@@ -59,7 +64,7 @@ struct RecurrentCells {
 };
 
 struct RecurrentKernels {
-  void (*dots)(const RecurrentDots&) = nullptr;
+  void (*products)(const RecurrentProducts&) = nullptr;
   void (*cells[5])(const RecurrentCells&) = {};  // by Cell
   // gru_reset_before: next_h = r * h, next_c = z.
   void (*reset)(const RecurrentCells&) = nullptr;

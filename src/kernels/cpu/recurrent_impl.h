@@ -8,49 +8,44 @@
 namespace lamella::cpu::LAMELLA_ISA {
 namespace {
 
-// R rows of r times B rows of h.
-template <int R, int B>
-void dot_block(const RecurrentDots& job, int64_t row, int64_t first) {
-  F acc[R][B];
-  const float *r[R], *h[B];
-  each<R>([&](auto i) LAMELLA_INLINE {
-    r[i] = job.r + (row + i) * job.n_k;
-    each<B>([&](auto b) LAMELLA_INLINE { acc[i][b] = zero(); });
-  });
-  each<B>([&](auto b) LAMELLA_INLINE { h[b] = job.h + (first + b) * job.h_stride; });
-  const auto add = [&](auto read) LAMELLA_INLINE {
-    F v[B];
-    each<B>([&](auto b) LAMELLA_INLINE { v[b] = read(h[b]); });
-    each<R>([&](auto i) LAMELLA_INLINE {
-      const F a = read(r[i]);
-      each<B>([&](auto b) LAMELLA_INLINE { acc[i][b] = fma(a, v[b], acc[i][b]); });
-    });
-  };
-  int64_t k = 0;
-  for (; k + kLanes <= job.n_k; k += kLanes)
-    add([k](const float* p) LAMELLA_INLINE { return load(p + k); });
-  if (k < job.n_k) {
-    const int rest = static_cast<int>(job.n_k - k);
-    add([k, rest](const float* p) LAMELLA_INLINE { return load_n(p + k, rest); });
-  }
-  each<B>([&](auto b) LAMELLA_INLINE {
-    each<R>([&](auto i)
-                LAMELLA_INLINE { job.y[(first + b) * job.y_stride + row + i] = sum(acc[i][b]); });
-  });
-}
-
+// A block of rows times B rows of h; `rows` of them are wanted.
 template <int B>
-void dot_rows(const RecurrentDots& job, int64_t first) {
-  constexpr int R = kLanes == 16 ? 8 : 4;
-  int64_t row = 0;
-  for (; row + R <= job.rows; row += R) dot_block<R, B>(job, row, first);
-  for (; row < job.rows; ++row) dot_block<1, B>(job, row, first);
+void product_block(const RecurrentProducts& job, const float* r, int64_t first, float* y,
+                   int64_t rows) {
+  constexpr int V = kRowBlock / kLanes < 4 ? static_cast<int>(kRowBlock / kLanes) : 4;
+  const float* h[B];
+  each<B>([&](auto b) LAMELLA_INLINE { h[b] = job.h + (first + b) * job.h_stride; });
+  for (int64_t c = 0; c < kRowBlock && c < rows; c += V * kLanes) {
+    F acc[B][V];
+    each<B>([&](auto b)
+                LAMELLA_INLINE { each<V>([&](auto v) LAMELLA_INLINE { acc[b][v] = zero(); }); });
+    for (int64_t k = 0; k < job.n_k; ++k) {
+      F w[V];
+      each<V>([&](auto v) LAMELLA_INLINE { w[v] = load(r + k * kRowBlock + c + v * kLanes); });
+      each<B>([&](auto b) LAMELLA_INLINE {
+        const F x = set1(h[b][k]);
+        each<V>([&](auto v) LAMELLA_INLINE { acc[b][v] = fma(x, w[v], acc[b][v]); });
+      });
+    }
+    each<B>([&](auto b) LAMELLA_INLINE {
+      float* to = y + (first + b) * job.y_stride;
+      each<V>([&](auto v) LAMELLA_INLINE {
+        const int64_t at = c + v * kLanes, left = rows - at;
+        if (left > 0)
+          store_lanes(to + at, acc[b][v], left < kLanes ? static_cast<int>(left) : kLanes);
+      });
+    });
+  }
 }
 
-void dots(const RecurrentDots& job) {
-  int64_t b = 0;
-  for (; b + 3 <= job.batch; b += 3) dot_rows<3>(job, b);
-  for (; b < job.batch; ++b) dot_rows<1>(job, b);
+void products(const RecurrentProducts& job) {
+  for (int64_t row = 0; row < job.rows; row += kRowBlock) {
+    const float* r = job.r + row * job.n_k;
+    const int64_t left = job.rows - row, rows = left < kRowBlock ? left : kRowBlock;
+    int64_t b = 0;
+    for (; b + 3 <= job.batch; b += 3) product_block<3>(job, r, b, job.y + row, rows);
+    for (; b < job.batch; ++b) product_block<1>(job, r, b, job.y + row, rows);
+  }
 }
 
 // The sum of both parts of a gate.
@@ -107,6 +102,7 @@ void rnn_relu(const RecurrentCells& job) {
 
 }  // namespace
 
-const RecurrentKernels kRecurrent{dots, {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu}, reset};
+const RecurrentKernels kRecurrent{
+    products, {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu}, reset};
 
 }  // namespace lamella::cpu::LAMELLA_ISA
