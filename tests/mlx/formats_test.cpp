@@ -30,5 +30,35 @@ TEST(MlxFormats, ProductsMatchTheMeaning) {
   EXPECT_GE(n_formats, 26);
 }
 
+// A matrix of 64 MiB in f32: what a product takes beside its operands is less than a quarter of it.
+TEST(MlxFormats, NothingIsUnpacked) {
+  if (!has_mlx()) GTEST_SKIP() << "built without MLX; ./x setup installs it";
+  constexpr int64_t kSize = 4096;
+  const auto backend = make_mlx_backend({.threads = 2});
+  for (const quant::Format& f : quant::formats()) {
+    if (f.gguf_type == quant::Format::kNoGguf) continue;
+    Graph g;
+    const Value x = g.input("x", Type(kF32, {g.symbol("m"), kSize}));
+    const Value w = g.parameter("w", Type(find_dtype(f.name), {kSize, kSize}));
+    g.output("y", matmul(x, w));
+    Weights weights;
+    weights.set("w", Tensor(find_dtype(f.name), {kSize, kSize}));
+    for (Phase phase : {Phase::bulk, Phase::decode}) {
+      const auto program = compile(g, *backend, {.phase = phase});
+      Execution execution(program, weights);
+      for (int64_t m : {1, 3, 64, 257}) {
+        const Tensor inputs[] = {Tensor(kF32, {m, kSize})};
+        Tensor outputs[1];
+        execution.run(inputs, {}, outputs);
+        DimBinding binding(g.dims()->n_symbols());
+        binding[0] = m;
+        EXPECT_LT(program->estimate_memory(binding).arena_bytes + execution.arena_bytes(),
+                  kSize * kSize)
+            << f.name << ", " << m;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lamella

@@ -12,6 +12,7 @@
 #include "lamella/ops/attention/alibi.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
+#include "lamella/ops/nn/axial_rope.h"
 #include "lamella/ops/nn/layer_norm.h"
 #include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/nn/rope.h"
@@ -250,7 +251,24 @@ Arrays paged_attention_row(LowerCx& cx) {
   return {as_output(cx, mx::transpose(y, {1, 0, 2}, cx.stream))};
 }
 
-// Cosines and sines, from f64 angles: [tokens, pairs].
+// Cosines and sines of f64 angles, times m: [tokens, pairs].
+Arrays turns_at(LowerCx& cx, std::span<const int64_t> positions, const std::vector<double>& f,
+                double m) {
+  std::vector<double> c, s;
+  for (int64_t p : positions)
+    for (double frequency : f) {
+      c.push_back(std::cos(static_cast<double>(p) * frequency) * m);
+      s.push_back(std::sin(static_cast<double>(p) * frequency) * m);
+    }
+  const std::vector<int64_t> shape{static_cast<int64_t>(positions.size()),
+                                   static_cast<int64_t>(f.size())};
+  const auto table = [&](const std::vector<double>& v) {
+    return cx.run.memory.give(Tensor::from(kF32, shape, v));
+  };
+  return {table(c), table(s)};
+}
+
+// Those of a rope, once for all nodes that turn alike.
 Arrays turns_of(LowerCx& cx, int64_t n_rot) {
   const auto& a = cx.attrs<Rope::Attrs>();
   std::string what = str("rope ", n_rot);
@@ -264,19 +282,8 @@ Arrays turns_of(LowerCx& cx, int64_t n_rot) {
     const std::vector<double> factors = cx.given(2).to_doubles();
     for (size_t i = 0; i < f.size(); ++i) f[i] /= factors[i];
   }
-  const std::vector<int64_t> positions = cx.given(1).to_ints();
-  const double m = Rope::magnitude(a);
-  std::vector<double> c, s;
-  for (int64_t p : positions)
-    for (double frequency : f) {
-      c.push_back(std::cos(static_cast<double>(p) * frequency) * m);
-      s.push_back(std::sin(static_cast<double>(p) * frequency) * m);
-    }
-  const std::vector<int64_t> shape{static_cast<int64_t>(positions.size()), n_rot / 2};
-  const auto table = [&](const std::vector<double>& v) {
-    return cx.run.memory.give(Tensor::from(kF32, shape, v));
-  };
-  return cx.run.made.emplace(key, Arrays{table(c), table(s)}).first->second;
+  const Arrays made = turns_at(cx, cx.given(1).to_ints(), f, Rope::magnitude(a));
+  return cx.run.made.emplace(key, made).first->second;
 }
 
 bool turns_given(const Graph& g, const Node& n) {
@@ -289,33 +296,58 @@ int64_t n_rotated(LowerCx& cx) {
   return n > 0 ? n : cx.in(0).shape(2);
 }
 
-Arrays rope_row(LowerCx& cx) {
-  const mx::array& given = cx.in(0);
-  const int n = static_cast<int>(n_rotated(cx));
-  if (given.size() == 0 || n == 0) return {given};
-  const Arrays turns = turns_of(cx, n);
-  const int tokens = given.shape(0), heads = given.shape(1), dim = given.shape(2);
-  const bool halves = cx.attrs<Rope::Attrs>().pairing == RopePairing::halves;
-  const mx::array x = wide(cx, given);
-  const mx::array turned = mx::slice(x, {0, 0, 0}, {tokens, heads, n}, cx.stream);
+// x f32[tokens, heads, n], every pair of it turned.
+mx::array turned(LowerCx& cx, const mx::array& x, const Arrays& turns, RopePairing pairing) {
+  const int tokens = x.shape(0), heads = x.shape(1), n = x.shape(2);
+  const bool halves = pairing == RopePairing::halves;
   const mx::Shape paired =
       halves ? mx::Shape{tokens, heads, 2, n / 2} : mx::Shape{tokens, heads, n / 2, 2};
   const int axis = halves ? 2 : 3;
-  const Arrays uv = mx::split(mx::reshape(turned, paired, cx.stream), 2, axis, cx.stream);
+  const Arrays uv = mx::split(mx::reshape(x, paired, cx.stream), 2, axis, cx.stream);
   const mx::Shape along = halves ? mx::Shape{tokens, 1, 1, n / 2} : mx::Shape{tokens, 1, n / 2, 1};
   const mx::array c = mx::reshape(turns[0], along, cx.stream),
                   s = mx::reshape(turns[1], along, cx.stream);
   const auto times = [&](const mx::array& p, const mx::array& q) {
     return mx::multiply(p, q, cx.stream);
   };
+  return mx::reshape(mx::concatenate({mx::subtract(times(uv[0], c), times(uv[1], s), cx.stream),
+                                      mx::add(times(uv[0], s), times(uv[1], c), cx.stream)},
+                                     axis, cx.stream),
+                     {tokens, heads, n}, cx.stream);
+}
+
+mx::array part_of_heads(LowerCx& cx, const mx::array& x, int from, int to) {
+  return mx::slice(x, {0, 0, from}, {x.shape(0), x.shape(1), to}, cx.stream);
+}
+
+Arrays rope_row(LowerCx& cx) {
+  const mx::array& given = cx.in(0);
+  const int n = static_cast<int>(n_rotated(cx)), dim = given.shape(2);
+  if (given.size() == 0 || n == 0) return {given};
+  const mx::array x = wide(cx, given);
   const mx::array y =
-      mx::reshape(mx::concatenate({mx::subtract(times(uv[0], c), times(uv[1], s), cx.stream),
-                                   mx::add(times(uv[0], s), times(uv[1], c), cx.stream)},
-                                  axis, cx.stream),
-                  {tokens, heads, n}, cx.stream);
+      turned(cx, part_of_heads(cx, x, 0, n), turns_of(cx, n), cx.attrs<Rope::Attrs>().pairing);
   if (n == dim) return {as_output(cx, y)};
-  const mx::array rest = mx::slice(x, {0, 0, n}, {tokens, heads, dim}, cx.stream);
-  return {as_output(cx, mx::concatenate({y, rest}, 2, cx.stream))};
+  return {as_output(cx, mx::concatenate({y, part_of_heads(cx, x, n, dim)}, 2, cx.stream))};
+}
+
+// Each half of a head by the positions along one axis.
+Arrays axial_rope_row(LowerCx& cx) {
+  const auto& a = cx.attrs<AxialRope::Attrs>();
+  const mx::array& given = cx.in(0);
+  if (given.size() == 0) return {given};
+  const int half = given.shape(2) / 2, tokens = given.shape(0);
+  const mx::array x = wide(cx, given);
+  const std::vector<int64_t> positions = cx.given(1).to_ints();
+  const std::vector<double> f = Rope::frequencies({.base = a.base}, half);
+  Arrays parts;
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto along = std::span(positions).subspan(static_cast<size_t>(axis * tokens),
+                                                    static_cast<size_t>(tokens));
+    parts.push_back(turned(cx, part_of_heads(cx, x, axis * half, (axis + 1) * half),
+                           turns_at(cx, along, f, 1), a.pairing));
+  }
+  return {as_output(cx, mx::concatenate(parts, 2, cx.stream))};
 }
 
 bool turns_f32(const Graph& g, const Node& n) {
@@ -358,6 +390,7 @@ Arrays alibi_row(LowerCx& cx) {
 std::span<const CoreRow> core_attention_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Alibi>, "mlx::core::multiply", alibi_row, is_to_f32},
+      {&op<AxialRope>, "mlx::core::multiply", axial_rope_row, turns_given, kReadsGiven},
       {&op<KvAppend>, "mlx::core::scatter", kv_append_row, appends_given, kReadsGiven | kAppends},
       {&op<LayerNorm>, "mlx::core::fast::layer_norm", layer_norm_row, is_narrow_or_f32},
       {&op<PagedAttention>, "mlx::core::fast::scaled_dot_product_attention", paged_attention_row,

@@ -18,6 +18,7 @@ mx::Shape LowerCx::out_shape(size_t i) const {
 mx::Dtype LowerCx::out_dtype(size_t i) const { return *mlx_dtype(node().outputs[i].dtype); }
 
 std::vector<int64_t> LowerCx::known(size_t i) const {
+  if (!graph_.known(node().inputs[i])) return given(i).to_ints();
   std::vector<int64_t> out;
   for (Dim d : *graph_.known(node().inputs[i])) out.push_back(value(d));
   return out;

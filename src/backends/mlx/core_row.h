@@ -63,7 +63,8 @@ class LowerCx {
   std::string where() const { return graph_.describe(node_); }
   mx::Shape out_shape(size_t i) const;
   mx::Dtype out_dtype(size_t i) const;
-  // The sizes that input i holds, known now that symbols are bound.
+  // The sizes that input i holds, known now that symbols are bound; or what the run is given for
+  // it.
   std::vector<int64_t> known(size_t i) const;
   const Type& type(size_t i) const { return graph_.type(node().inputs[i]); }
   // Indices into an axis of that size, those that lie outside brought inside and noted.

@@ -76,6 +76,13 @@ bool updates_forwards(const Graph& g, const Node& n) {
          std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s > 0; });
 }
 
+bool updates_given(const Graph& g, const Node& n) {
+  const auto& steps = n.attrs.as<SliceAttrs>().steps;
+  const auto is_there = [&](size_t i) { return g.known(n.inputs[i]) || is_given(g, n, i); };
+  return is_there(2) && is_there(3) &&
+         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s > 0; });
+}
+
 Arrays slice_update_rows(LowerCx& cx) {
   const mx::array& x = cx.in(0);
   const Part p = part_of(cx, x, 2);
@@ -113,6 +120,7 @@ std::span<const CoreRow> core_shape_rows() {
       {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
       {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
       {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_forwards},
+      {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_given, kReadsGiven},
       {&op<Split>, "mlx::core::split", split_rows, is_view},
       {&op<Squeeze>, "mlx::core::squeeze", reshape_rows},
       {&op<Transpose>, "mlx::core::transpose", transpose_rows},

@@ -8,10 +8,10 @@
 #include "lamella/backends/cpu/target.h"
 #include "lamella/backends/mlx/frame.h"
 #include "lamella/backends/planned/control.h"
+#include "lamella/backends/planned/executable.h"
 #include "lamella/backends/planned/placement.h"
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
-#include "lamella/ops/cost.h"
 
 namespace lamella {
 namespace {
@@ -34,21 +34,14 @@ class MlxExecutable final : public Executable {
   std::vector<NodeReport> report(const DimBinding& binding) const override {
     std::vector<NodeReport> out;
     for (const Step& step : plan_->steps) {
-      const Node& node = plan_->graph.nodes()[step.node];
-      NodeReport r;
-      r.node = step.node;
-      r.op = node.op->info.name;
-      r.origin = node.origin ? *node.origin : "";
+      const bool computes =
+          step.way == Way::primitive || step.way == Way::joined || step.way == Way::core;
+      NodeReport r = planned::report_node(plan_->graph, step.node, binding, computes);
       r.row = name_of(step);
       r.why = step.why;
       if (plan_->device->mode == MlxMode::compiled && step.way == Way::core && !on_mlx::finds_cxx())
         r.why += str(r.why.empty() ? "" : "; ", "no g++ here: MLX runs it uncompiled");
-      r.type = node.outputs[0];
-      const Cost cost = cost_of(plan_->graph, step.node, binding);
-      const bool computes =
-          step.way == Way::primitive || step.way == Way::joined || step.way == Way::core;
-      r.flops = computes ? cost.flops : 0;
-      r.bytes = cost.bytes;
+      const Node& node = plan_->graph.nodes()[step.node];
       if (!step.copied.empty())
         r.copied = str(node.op->inputs.names[step.updates], ": ", step.copied);
       out.push_back(std::move(r));
@@ -58,10 +51,7 @@ class MlxExecutable final : public Executable {
 
   // Values live from their step to the last that reads them, as MLX holds them.
   MemoryEstimate estimate_memory(const DimBinding& binding) const override {
-    const Graph& g = plan_->graph;
-    MemoryEstimate m;
-    for (ValueId id : g.parameters()) m.parameter_bytes += evaluate(g.type(id).bytes(), binding);
-    for (const StateSlot& s : g.states()) m.state_bytes += evaluate(g.type(s.in).bytes(), binding);
+    MemoryEstimate m = planned::estimate_given(plan_->graph, binding);
     m.arena_bytes = plan_->peak_bytes(binding);
     return m;
   }

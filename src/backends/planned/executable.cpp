@@ -20,16 +20,9 @@ class PlannedExecutable final : public Executable {
     std::vector<NodeReport> out;
     for (const Step& step : plan_->steps) {
       const Node& node = plan_->graph.nodes()[step.node];
-      NodeReport r;
-      r.node = step.node;
-      r.op = node.op->info.name;
-      r.origin = node.origin ? *node.origin : "";
+      NodeReport r = report_node(plan_->graph, step.node, binding, step.kind == StepKind::row);
       r.row = row_name(step);
       r.why = step.why;
-      r.type = node.outputs[0];
-      const Cost cost = cost_of(plan_->graph, step.node, binding);
-      r.flops = step.kind == StepKind::row ? cost.flops : 0;
-      r.bytes = cost.bytes;
       if (step.pre_copy != kNone) {
         r.copied = str(node.op->inputs.names[step.pre_copy], ": ", step.copied);
         const ValueId input = node.inputs[step.pre_copy];
@@ -42,9 +35,7 @@ class PlannedExecutable final : public Executable {
 
   MemoryEstimate estimate_memory(const DimBinding& binding) const override {
     const Graph& g = plan_->graph;
-    MemoryEstimate m;
-    for (ValueId id : g.parameters()) m.parameter_bytes += evaluate(g.type(id).bytes(), binding);
-    for (const StateSlot& s : g.states()) m.state_bytes += evaluate(g.type(s.in).bytes(), binding);
+    MemoryEstimate m = estimate_given(g, binding);
     for (uint32_t s = 0; s < plan_->segments.size(); ++s) {
       std::vector<Lifetime> lifetimes;
       for (const BufferPlan& b : plan_->buffers) {
@@ -79,6 +70,29 @@ class PlannedExecutable final : public Executable {
 };
 
 }  // namespace
+
+NodeReport report_node(const Graph& graph, uint32_t node, const DimBinding& binding,
+                       bool computes) {
+  const Node& n = graph.nodes()[node];
+  const Cost cost = cost_of(graph, node, binding);
+  NodeReport r;
+  r.node = node;
+  r.op = n.op->info.name;
+  r.origin = n.origin ? *n.origin : "";
+  r.type = n.outputs[0];
+  r.flops = computes ? cost.flops : 0;
+  r.bytes = cost.bytes;
+  return r;
+}
+
+MemoryEstimate estimate_given(const Graph& graph, const DimBinding& binding) {
+  MemoryEstimate m;
+  for (ValueId id : graph.parameters())
+    m.parameter_bytes += evaluate(graph.type(id).bytes(), binding);
+  for (const StateSlot& s : graph.states())
+    m.state_bytes += evaluate(graph.type(s.in).bytes(), binding);
+  return m;
+}
 
 std::shared_ptr<const Executable> make_executable(std::shared_ptr<const Plan> plan) {
   return std::make_shared<PlannedExecutable>(std::move(plan));

@@ -9,4 +9,9 @@ namespace lamella::planned {
 
 std::shared_ptr<const Executable> make_executable(std::shared_ptr<const Plan> plan);
 
+// What any back end reports of a node: all but its row, and why. `computes`: it costs operations.
+NodeReport report_node(const Graph& graph, uint32_t node, const DimBinding& binding, bool computes);
+// Bytes of parameters and states.
+MemoryEstimate estimate_given(const Graph& graph, const DimBinding& binding);
+
 }  // namespace lamella::planned
