@@ -1,6 +1,7 @@
 // Recurrent networks.
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
+#include "lamella/backends/cpu/widened_launch.h"
 #include "lamella/kernels/cpu/recurrent.h"
 #include "lamella/ops/recurrent/gru.h"
 #include "lamella/ops/recurrent/lstm.h"
@@ -9,8 +10,8 @@
 namespace lamella::cpu {
 namespace {
 
-bool f32_accepts(const Graph& g, const Node& n, const void*) {
-  return type_of_input(g, n, 0).dtype == kF32;
+bool float_accepts(const Graph& g, const Node& n, const void*) {
+  return is_f32_or_narrower(type_of_input(g, n, 0).dtype);
 }
 
 Recurrent job_of(const planned::StepCx& cx, Direction direction) {
@@ -60,9 +61,9 @@ planned::Status launch_rnn(const planned::StepCx& cx) {
 
 std::span<const planned::Row> recurrent_rows() {
   static constexpr planned::Row kRows[] = {
-      {.op = &op<Gru>, .name = "gru", .accepts = f32_accepts, .launch = launch_gru},
-      {.op = &op<Lstm>, .name = "lstm", .accepts = f32_accepts, .launch = launch_lstm},
-      {.op = &op<Rnn>, .name = "rnn", .accepts = f32_accepts, .launch = launch_rnn},
+      {.op = &op<Gru>, .name = "gru", .accepts = float_accepts, .launch = in_f32<launch_gru>},
+      {.op = &op<Lstm>, .name = "lstm", .accepts = float_accepts, .launch = in_f32<launch_lstm>},
+      {.op = &op<Rnn>, .name = "rnn", .accepts = float_accepts, .launch = in_f32<launch_rnn>},
   };
   return kRows;
 }

@@ -4,6 +4,7 @@
 
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
+#include "lamella/backends/cpu/widened_launch.h"
 #include "lamella/kernels/cpu/state_space.h"
 #include "lamella/ops/recurrent/causal_conv1d.h"
 #include "lamella/ops/recurrent/gated_delta_net_grad.h"
@@ -13,13 +14,14 @@
 namespace lamella::cpu {
 namespace {
 
-bool f32_accepts(const Graph& g, const Node& n, const void*) {
-  return type_of_input(g, n, 0).dtype == kF32 && type_of_input(g, n, 1).dtype == kF32;
+bool float_accepts(const Graph& g, const Node& n, const void*) {
+  return is_f32_or_narrower(type_of_input(g, n, 0).dtype) &&
+         is_f32_or_narrower(type_of_input(g, n, 1).dtype);
 }
 
 bool conv_accepts(const Graph& g, const Node& n, const void* device) {
   const Dim taps = type_of_input(g, n, 2).shape[1];
-  return f32_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
+  return float_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
 }
 
 // Where an op has the inputs q_start, slot, kept and length.
@@ -116,7 +118,7 @@ planned::Status launch_delta_rule(const planned::StepCx& cx) {
 }
 
 bool delta_grad_accepts(const Graph& g, const Node& n, const void* device) {
-  return f32_accepts(g, n, device) && type_of_input(g, n, 4).shape.rank() == 2;
+  return float_accepts(g, n, device) && type_of_input(g, n, 4).shape.rank() == 2;
 }
 
 planned::Status launch_delta_rule_grad(const planned::StepCx& cx) {
@@ -145,40 +147,43 @@ std::span<const planned::Row> state_space_rows() {
       {.op = &op<CausalConv1d>,
        .name = "causal_conv1d_kept",
        .accepts = kept<conv_accepts, kConvInputs>,
-       .launch = launch_causal_conv,
+       .launch = in_f32<launch_causal_conv>,
        .appends = true},
       {.op = &op<CausalConv1d>,
        .name = "causal_conv1d",
        .accepts = conv_accepts,
-       .launch = launch_causal_conv},
+       .launch = in_f32<launch_causal_conv>},
       {.op = &op<GatedDeltaNet>,
        .name = "gated_delta_net_kept",
-       .accepts = kept<f32_accepts, kDeltaInputs>,
-       .launch = launch_delta_rule,
+       .accepts = kept<float_accepts, kDeltaInputs>,
+       .launch = in_f32<launch_delta_rule>,
        .appends = true},
       {.op = &op<GatedDeltaNet>,
        .name = "gated_delta_net",
-       .accepts = f32_accepts,
-       .launch = launch_delta_rule},
+       .accepts = float_accepts,
+       .launch = in_f32<launch_delta_rule>},
       {.op = &op<GatedDeltaNetGrad>,
        .name = "gated_delta_net_grad",
        .accepts = delta_grad_accepts,
-       .launch = launch_delta_rule_grad},
+       .launch = in_f32<launch_delta_rule_grad>},
       {.op = &op<Mamba2>,
        .name = "mamba2_kept",
-       .accepts = kept<f32_accepts, kSpaceInputs>,
-       .launch = launch_mamba2,
+       .accepts = kept<float_accepts, kSpaceInputs>,
+       .launch = in_f32<launch_mamba2>,
        .appends = true},
-      {.op = &op<Mamba2>, .name = "mamba2", .accepts = f32_accepts, .launch = launch_mamba2},
+      {.op = &op<Mamba2>,
+       .name = "mamba2",
+       .accepts = float_accepts,
+       .launch = in_f32<launch_mamba2>},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan_kept",
-       .accepts = kept<f32_accepts, kSpaceInputs>,
-       .launch = launch_selective_scan,
+       .accepts = kept<float_accepts, kSpaceInputs>,
+       .launch = in_f32<launch_selective_scan>,
        .appends = true},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan",
-       .accepts = f32_accepts,
-       .launch = launch_selective_scan},
+       .accepts = float_accepts,
+       .launch = in_f32<launch_selective_scan>},
   };
   return kRows;
 }

@@ -8,44 +8,58 @@
 namespace lamella::cpu::LAMELLA_ISA {
 namespace {
 
-// A block of rows times B rows of h; `rows` of them are wanted.
-template <int B>
+// R blocks of rows times B rows of h; `rows` of them are wanted.
+template <int R, int B>
 void product_block(const RecurrentProducts& job, const float* r, int64_t first, float* y,
                    int64_t rows) {
-  constexpr int V = kRowBlock / kLanes < 4 ? static_cast<int>(kRowBlock / kLanes) : 4;
+  constexpr int V = 4;
+  const int64_t block = job.n_k * kRowBlock;
   const float* h[B];
   each<B>([&](auto b) LAMELLA_INLINE { h[b] = job.h + (first + b) * job.h_stride; });
   for (int64_t c = 0; c < kRowBlock && c < rows; c += V * kLanes) {
-    F acc[B][V];
-    each<B>([&](auto b)
-                LAMELLA_INLINE { each<V>([&](auto v) LAMELLA_INLINE { acc[b][v] = zero(); }); });
-    for (int64_t k = 0; k < job.n_k; ++k) {
-      F w[V];
-      each<V>([&](auto v) LAMELLA_INLINE { w[v] = load(r + k * kRowBlock + c + v * kLanes); });
+    F acc[R][B][V];
+    each<R>([&](auto i) LAMELLA_INLINE {
       each<B>([&](auto b) LAMELLA_INLINE {
-        const F x = set1(h[b][k]);
-        each<V>([&](auto v) LAMELLA_INLINE { acc[b][v] = fma(x, w[v], acc[b][v]); });
+        each<V>([&](auto v) LAMELLA_INLINE { acc[i][b][v] = zero(); });
+      });
+    });
+    for (int64_t k = 0; k < job.n_k; ++k) {
+      F x[B];
+      each<B>([&](auto b) LAMELLA_INLINE { x[b] = set1(h[b][k]); });
+      each<R>([&](auto i) LAMELLA_INLINE {
+        const float* at = r + i * block + k * kRowBlock + c;
+        each<V>([&](auto v) LAMELLA_INLINE {
+          const F w = load(at + v * kLanes);
+          each<B>([&](auto b) LAMELLA_INLINE { acc[i][b][v] = fma(x[b], w, acc[i][b][v]); });
+        });
       });
     }
-    each<B>([&](auto b) LAMELLA_INLINE {
-      float* to = y + (first + b) * job.y_stride;
-      each<V>([&](auto v) LAMELLA_INLINE {
-        const int64_t at = c + v * kLanes, left = rows - at;
-        if (left > 0)
-          store_lanes(to + at, acc[b][v], left < kLanes ? static_cast<int>(left) : kLanes);
+    each<R>([&](auto i) LAMELLA_INLINE {
+      each<B>([&](auto b) LAMELLA_INLINE {
+        float* to = y + (first + b) * job.y_stride;
+        each<V>([&](auto v) LAMELLA_INLINE {
+          const int64_t place = i * kRowBlock + c + v * kLanes, left = rows - place;
+          if (left > 0)
+            store_lanes(to + place, acc[i][b][v], left < kLanes ? static_cast<int>(left) : kLanes);
+        });
       });
     });
   }
 }
 
+template <int R>
+void product_rows(const RecurrentProducts& job, int64_t row) {
+  const float* r = job.r + row * job.n_k;
+  const int64_t left = job.rows - row, rows = left < R * kRowBlock ? left : R * kRowBlock;
+  int64_t b = 0;
+  for (; b + 3 <= job.batch; b += 3) product_block<R, 3>(job, r, b, job.y + row, rows);
+  for (; b < job.batch; ++b) product_block<R, 1>(job, r, b, job.y + row, rows);
+}
+
 void products(const RecurrentProducts& job) {
-  for (int64_t row = 0; row < job.rows; row += kRowBlock) {
-    const float* r = job.r + row * job.n_k;
-    const int64_t left = job.rows - row, rows = left < kRowBlock ? left : kRowBlock;
-    int64_t b = 0;
-    for (; b + 3 <= job.batch; b += 3) product_block<3>(job, r, b, job.y + row, rows);
-    for (; b < job.batch; ++b) product_block<1>(job, r, b, job.y + row, rows);
-  }
+  int64_t row = 0;
+  for (; row + kRowBlock < job.rows; row += 2 * kRowBlock) product_rows<2>(job, row);
+  if (row < job.rows) product_rows<1>(job, row);
 }
 
 // The sum of both parts of a gate.
