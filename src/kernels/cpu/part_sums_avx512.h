@@ -1,8 +1,8 @@
 // Decode products on AVX-512 with a lane of f32 a part of 16 weights (a group of 32 in formats with
 // `kPairs`, whose upper eight lanes take the minimums). For files compiled for it only.
 //
-// Per span: lane p += (integer sum of part p) * (scale of w * scale of x), by one fused
-// multiply-add. That is the same whether lanes are parts of one row of weights (few rows of x) or
+// Per span: lane p += (integer sum of part p) * (scale of w * scale of x), each product rounded and
+// then each sum. That is the same whether lanes are parts of one row of weights (few rows of x) or
 // rows of weights (a batch), so both have the same bits: those of `decode_few`.
 #pragma once
 
@@ -165,7 +165,8 @@ struct BatchSums {
       each<kRows>([&](auto r) LAMELLA_INLINE {
         const __m512 scale = _mm512_mul_ps(w_scale, _mm512_set1_ps(scales[r * kSpanParts + p]));
         float* to = first[p][row + r];
-        _mm512_store_ps(to, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r]), scale, _mm512_load_ps(to)));
+        _mm512_store_ps(to, _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[r]), scale),
+                                          _mm512_load_ps(to)));
       });
       if constexpr (Unpack::kMins) {
         const __m512 min = _mm512_load_ps(kApart ? w.column_mins[p] : w.column_scales[8 + p]);
@@ -232,15 +233,17 @@ struct PartSums<Avx512> {
       parts = _mm512_add_epi32(parts, _mm512_loadu_si512(x.starts + at * kSpanParts));
     }
     if constexpr (!Unpack::kPairs) {
-      sum[0] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(parts), scales, sum[0]);
+      sum[0] = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(parts), scales), sum[0]);
       if constexpr (Unpack::kMins) {
         sum[1] = _mm512_fnmadd_ps(w.mins, _mm512_loadu_ps(x.sums + at * kSpanParts), sum[1]);
       }
     } else if constexpr (Unpack::kMins) {
       const __m512 sign = _mm512_set1_ps(Unpack::kPlusMins ? 1.0f : -1.0f);
-      sum[0] = _mm512_fmadd_ps(_mm512_mask_cvtepi32_ps(sign, 0x00ff, parts), scales, sum[0]);
+      sum[0] = _mm512_add_ps(_mm512_mul_ps(_mm512_mask_cvtepi32_ps(sign, 0x00ff, parts), scales),
+                             sum[0]);
     } else {
-      sum[0] = _mm512_mask3_fmadd_ps(_mm512_cvtepi32_ps(parts), scales, sum[0], 0x00ff);
+      sum[0] = _mm512_mask_add_ps(sum[0], 0x00ff, sum[0],
+                                  _mm512_mul_ps(_mm512_cvtepi32_ps(parts), scales));
     }
   }
 
