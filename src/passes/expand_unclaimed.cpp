@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lamella/base/error.h"
 #include "lamella/ir/rewrite.h"
 #include "lamella/ops/math/cast.h"
@@ -49,6 +51,8 @@ std::vector<bool> inputs_in_f32(const Graph& g, const Node& n, const Target& tar
     in_f32[i] = false;
     if (!claims_in_f32(g, n, in_f32, target)) in_f32[i] = true;
   }
+  // Claimed as it is when its inputs are the graph's own, and not where it stands: no type helps.
+  if (std::find(in_f32.begin(), in_f32.end(), true) == in_f32.end()) return {};
   return in_f32;
 }
 
