@@ -35,7 +35,7 @@ Isa isa() {
   return parse_isa(wanted ? wanted : "").value_or(best_isa());
 }
 
-const LimitLoops& loops() { return by_isa(isa(), kScalarLimits, kAvx2Limits, kAvx512Limits); }
+const LimitLoops& loops() { return LAMELLA_BY_ISA(isa(), kLimits); }
 
 // Of one thread.
 struct Machine {

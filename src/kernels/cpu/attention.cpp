@@ -190,9 +190,7 @@ class Decoder {
 Status run_attention(const AttentionMath& math, int64_t entries, ThreadPool& pool, Isa isa,
                      FunctionRef<QueryBlock(int64_t, int64_t)> block) {
   if (entries <= 0 || math.kv_heads <= 0) return {};
-  const Problem p{
-      math, entries, block, pool,
-      by_isa(isa, scalar::kAttentionTable, avx2::kAttentionTable, avx512::kAttentionTable)};
+  const Problem p{math, entries, block, pool, LAMELLA_BY_ISA(isa, kAttentionTable)};
   return math.decode ? Decoder(p).run() : run_bulk(p);
 }
 

@@ -11,8 +11,8 @@ namespace bulk {
 
 constexpr int kVectors = 3;
 constexpr int kPanel = kVectors * kLanes;
-constexpr int kTile = 64;                      // keys a tile; borders at its multiples
-constexpr int kRowTile = kLanes == 8 ? 4 : 8;  // rows of a register tile
+constexpr int kTile = 64;                 // keys a tile; borders at its multiples
+constexpr int kRowTile = kRegisters / 4;  // rows of a register tile
 
 // c[i][lane] = c[i][lane] * factor[lane] + sum over s < depth of a[i * row + s * step] *
 // b[s][lane], i < N; b and c have kPanel lanes a row. A null factor stands for c = 0.

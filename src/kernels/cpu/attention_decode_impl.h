@@ -12,7 +12,7 @@
 namespace lamella::cpu::LAMELLA_ISA {
 namespace decode {
 
-constexpr int kMaxRows = kLanes == 8 ? 2 : 4;  // rows that share loaded keys
+constexpr int kMaxRows = kRegisters / 8;  // rows that share loaded keys
 constexpr int kQuads = kLanes / kQuad;
 constexpr int kChunk = 4;      // vectors of a value that are summed at a time
 constexpr int64_t kStep = 32;  // keys that all heads take before the next ones

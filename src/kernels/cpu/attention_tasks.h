@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lamella/kernels/cpu/attention.h"
+#include "lamella/kernels/cpu/by_isa.h"
 
 namespace lamella::cpu {
 
@@ -74,14 +75,6 @@ struct AttentionTable {
   // Joins n partial results, `stride` floats apart, into row `row` of y.
   void (*merge)(const QueryBlock&, int64_t row, const float* partials, int64_t n, int64_t stride);
 };
-namespace scalar {
-extern const AttentionTable kAttentionTable;
-}
-namespace avx2 {
-extern const AttentionTable kAttentionTable;
-}
-namespace avx512 {
-extern const AttentionTable kAttentionTable;
-}
+LAMELLA_TABLE(AttentionTable, kAttentionTable)
 
 }  // namespace lamella::cpu

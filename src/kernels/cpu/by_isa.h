@@ -1,15 +1,31 @@
-// Picks the variant of a kernel table for an instruction set. Tables exist for scalar, avx2 and
-// avx512, which newer sets take too; other machines take scalar.
+// A table of kernels has one variant an instruction set, in the namespaces scalar, avx2, avx512
+// (which newer sets take too) and neon. Only those of the target's architecture are compiled.
 #pragma once
 
 #include "lamella/kernels/cpu/isa.h"
 
-namespace lamella::cpu {
+// Declares the variants of the table `name`.
+#define LAMELLA_TABLE(Type, name) \
+  namespace scalar {              \
+  extern const Type name;         \
+  }                               \
+  namespace avx2 {                \
+  extern const Type name;         \
+  }                               \
+  namespace avx512 {              \
+  extern const Type name;         \
+  }                               \
+  namespace neon {                \
+  extern const Type name;         \
+  }
 
-template <class Table>
-const Table& by_isa(Isa isa, const Table& scalar, const Table& avx2, const Table& avx512) {
-  if (isa == Isa::avx512 || isa == Isa::avx512_bf16 || isa == Isa::amx) return avx512;
-  return isa == Isa::avx2 ? avx2 : scalar;
-}
-
-}  // namespace lamella::cpu
+// The variant for `isa`, one of usable_isas(). A macro, as the others may not even be named: they
+// are not linked.
+#if defined(__x86_64__)
+#define LAMELLA_BY_ISA(isa, table) \
+  ((isa) == Isa::scalar ? scalar::table : (isa) == Isa::avx2 ? avx2::table : avx512::table)
+#elif defined(__aarch64__)
+#define LAMELLA_BY_ISA(isa, table) ((isa) == Isa::neon ? neon::table : scalar::table)
+#else
+#define LAMELLA_BY_ISA(isa, table) (static_cast<void>(isa), scalar::table)
+#endif

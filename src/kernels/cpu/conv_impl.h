@@ -10,8 +10,7 @@ namespace {
 
 // Vectors of places at a time: sums, one vector of x each and one weight fit the registers.
 constexpr int vectors_of(int rows) {
-  constexpr int kRegisters = kLanes == 16 ? 31 : 15;
-  const int n = (kRegisters - 1) / (rows + 1);
+  const int n = (kRegisters - 2) / (rows + 1);
   return n < 1 ? 1 : n > 8 ? 8 : n;
 }
 
@@ -62,7 +61,7 @@ void sum_rows(const ConvTile<float>& tile) {
 }
 
 // Rows of a full tile.
-constexpr int kRows = kLanes == 16 ? 8 : 4;
+constexpr int kRows = kRegisters / 4;
 
 void sum_tile(const ConvTile<float>& tile) {
   using Sum = void (*)(const ConvTile<float>&);
@@ -104,7 +103,7 @@ void dot_block(const ConvDots<float>& job, int row, int column) {
 
 void sum_dots(const ConvDots<float>& job) {
   static_assert(kConvDotRows == 4 && kConvDotColumns == 6);
-  if (kLanes == 16 && job.rows == 4 && job.columns == 6) return dot_block<4, 6>(job, 0, 0);
+  if (kRegisters == 32 && job.rows == 4 && job.columns == 6) return dot_block<4, 6>(job, 0, 0);
   int row = 0;
   for (; row + 2 <= job.rows; row += 2) {
     int column = 0;

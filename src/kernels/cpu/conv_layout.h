@@ -88,7 +88,7 @@ const ConvKernels<Sum>& conv_kernels(Isa isa) {
   if constexpr (std::is_same_v<Sum, double>) {
     return kConvF64;
   } else {
-    return by_isa(isa, scalar::kConv, avx2::kConv, avx512::kConv);
+    return LAMELLA_BY_ISA(isa, kConv);
   }
 }
 

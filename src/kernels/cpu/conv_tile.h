@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "lamella/kernels/cpu/by_isa.h"
+
 namespace lamella::cpu {
 
 inline constexpr int kConvRows = 8;      // most rows of a tile
@@ -52,14 +54,6 @@ struct ConvKernels {
   int places_of_rows[kConvRows + 1] = {};  // that suit a tile of so many rows
 };
 
-namespace scalar {
-extern const ConvKernels<float> kConv;
-}
-namespace avx2 {
-extern const ConvKernels<float> kConv;
-}
-namespace avx512 {
-extern const ConvKernels<float> kConv;
-}
+LAMELLA_TABLE(ConvKernels<float>, kConv)
 
 }  // namespace lamella::cpu

@@ -53,7 +53,7 @@ LAMELLA_INLINE inline void small_block(const SmallProduct& p, int64_t row, int64
 
 template <int R>
 void small_rows(const SmallProduct& p, int64_t row) {
-  constexpr int V = kLanes == 16 ? 4 : 2;
+  constexpr int V = kRegisters / 8;
   int64_t c = 0;
   for (; c + V * kLanes <= p.n; c += V * kLanes) small_block<R, V>(p, row, c, kLanes);
   for (; c + kLanes <= p.n; c += kLanes) small_block<R, 1>(p, row, c, kLanes);
@@ -61,7 +61,7 @@ void small_rows(const SmallProduct& p, int64_t row) {
 }
 
 void multiply(const SmallProduct& p) {
-  constexpr int R = kLanes == 16 ? 6 : 4;
+  constexpr int R = kRegisters == 32 ? 6 : 4;
   int64_t row = 0;
   for (; row + R <= p.m; row += R) small_rows<R>(p, row);
   for (; row < p.m; ++row) small_rows<1>(p, row);

@@ -11,10 +11,7 @@ namespace {
 // Elements of a task; a channel is cut into pieces of as many.
 constexpr int64_t kPiece = 16384;
 
-const FakeQuantizeTable& table(Isa isa) {
-  return by_isa(isa, scalar::kFakeQuantizeTable, avx2::kFakeQuantizeTable,
-                avx512::kFakeQuantizeTable);
-}
+const FakeQuantizeTable& table(Isa isa) { return LAMELLA_BY_ISA(isa, kFakeQuantizeTable); }
 
 int64_t pieces(const FakeQuantize& job) { return (job.n + kPiece - 1) / kPiece; }
 

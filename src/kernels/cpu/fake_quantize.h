@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 
@@ -31,14 +32,6 @@ struct FakeQuantizeTable {
   float (*magnitude)(const FakeQuantize&, int64_t begin, int64_t end);
   void (*quantize)(const FakeQuantize&, float scale, int64_t begin, int64_t end);
 };
-namespace scalar {
-extern const FakeQuantizeTable kFakeQuantizeTable;
-}
-namespace avx2 {
-extern const FakeQuantizeTable kFakeQuantizeTable;
-}
-namespace avx512 {
-extern const FakeQuantizeTable kFakeQuantizeTable;
-}
+LAMELLA_TABLE(FakeQuantizeTable, kFakeQuantizeTable)
 
 }  // namespace lamella::cpu

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace lamella::cpu {
@@ -87,14 +89,30 @@ List detect() {
   return list;
 }
 
+#elif defined(__aarch64__)
+
+// All of Apple's have them.
+bool has_dot_products() {
+#if defined(__linux__)
+  constexpr unsigned long kAsimdDp = 1 << 20;  // asm/hwcap.h
+  return (getauxval(AT_HWCAP) & kAsimdDp) != 0;
+#else
+  return true;
+#endif
+}
+
+List detect() {
+  List list;
+  list.add(Isa::scalar);
+  if (has_dot_products()) list.add(Isa::neon);
+  return list;
+}
+
 #else
 
 List detect() {
   List list;
   list.add(Isa::scalar);
-#if defined(__aarch64__)
-  list.add(Isa::neon);
-#endif
   return list;
 }
 

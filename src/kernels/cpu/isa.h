@@ -13,7 +13,7 @@ enum class Isa {
   avx512,       // F, BW, VL, DQ, VNNI, VBMI, and all of avx2
   avx512_bf16,  // dot products of bf16, and all of avx512
   amx,          // int8 and bf16 tiles, and all of avx512_bf16
-  neon,
+  neon,         // with dot products of bytes (Armv8.2)
 };
 
 std::string_view name(Isa isa);

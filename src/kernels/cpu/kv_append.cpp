@@ -68,8 +68,7 @@ Status kv_append(const KvAppend& job, ThreadPool& pool, Isa isa) {
       if (place(job, seq, i) < 0) return {Status::Code::index_out_of_range, start + i};
     }
   }
-  const KvAppendTable& table =
-      by_isa(isa, scalar::kKvAppendTable, avx2::kKvAppendTable, avx512::kKvAppendTable);
+  const KvAppendTable& table = LAMELLA_BY_ISA(isa, kKvAppendTable);
   const int64_t first = job.q_start[0], n_tokens = job.q_start[job.n_seqs] - first;
   constexpr int64_t kTaskElements = 16384;
   const int64_t grain =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 #include "lamella/kernels/cpu/kv_rows.h"
@@ -31,14 +32,6 @@ struct KvAppendTable {
   void (*to_f16)(const float* x, void* row, int64_t n);
   void (*to_bf16)(const float* x, void* row, int64_t n);
 };
-namespace scalar {
-extern const KvAppendTable kKvAppendTable;
-}
-namespace avx2 {
-extern const KvAppendTable kKvAppendTable;
-}
-namespace avx512 {
-extern const KvAppendTable kKvAppendTable;
-}
+LAMELLA_TABLE(KvAppendTable, kKvAppendTable)
 
 }  // namespace lamella::cpu

@@ -47,10 +47,14 @@ double read_rate(uint32_t (*read)(const uint8_t*, int64_t), ThreadPool& pool) {
 }  // namespace
 
 MachineLimits measure_limits(Isa isa, ThreadPool& pool) {
-  const LimitLoops& loops = by_isa(isa, kScalarLimits, kAvx2Limits, kAvx512Limits);
-  const bool tiles = isa == Isa::amx;
-  const auto bf16 = tiles ? bf16_tiles_amx : isa == Isa::avx512_bf16 ? bf16_dots_avx512 : nullptr;
-  return {.int8_ops = 2 * multiplications(tiles ? int8_tiles_amx : loops.dots, pool),
+  const LimitLoops& loops = LAMELLA_BY_ISA(isa, kLimits);
+  int64_t (*dots)(int64_t) = loops.dots;
+  int64_t (*bf16)(int64_t) = nullptr;
+#if defined(__x86_64__)
+  if (isa == Isa::amx) dots = int8_tiles_amx, bf16 = bf16_tiles_amx;
+  if (isa == Isa::avx512_bf16) bf16 = bf16_dots_avx512;
+#endif
+  return {.int8_ops = 2 * multiplications(dots, pool),
           .bf16_flops = bf16 ? 2 * multiplications(bf16, pool) : 0,
           .f32_flops = 2 * multiplications(loops.fmas, pool),
           .read_bytes = read_rate(loops.read, pool)};

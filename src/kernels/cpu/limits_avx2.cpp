@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-const LimitLoops kAvx2Limits = limit_loops<Avx2>();
+const LimitLoops avx2::kLimits = limit_loops<Avx2>();
 
 }  // namespace lamella::cpu

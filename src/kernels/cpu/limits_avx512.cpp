@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-const LimitLoops kAvx512Limits = limit_loops<Avx512>();
+const LimitLoops avx512::kLimits = limit_loops<Avx512>();
 
 }  // namespace lamella::cpu

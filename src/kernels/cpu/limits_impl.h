@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "lamella/kernels/cpu/by_isa.h"
+
 namespace lamella::cpu {
 
 struct LimitLoops {
@@ -16,7 +18,7 @@ int64_t bf16_dots_avx512(int64_t rounds);
 int64_t bf16_tiles_amx(int64_t rounds);
 int64_t int8_tiles_amx(int64_t rounds);
 
-extern const LimitLoops kScalarLimits, kAvx2Limits, kAvx512Limits;
+LAMELLA_TABLE(LimitLoops, kLimits)
 
 inline constexpr int kChains = 12;  // more than latency times throughput
 

@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-const LimitLoops kScalarLimits = limit_loops<Scalar>();
+const LimitLoops scalar::kLimits = limit_loops<Scalar>();
 
 }  // namespace lamella::cpu

@@ -35,8 +35,7 @@ struct Tools {
 
 template <class T>
 Tools<T> tools(Isa isa, ThreadPool* pool) {
-  const LinearSystemsTable& t = by_isa(isa, scalar::kLinearSystemsTable, avx2::kLinearSystemsTable,
-                                       avx512::kLinearSystemsTable);
+  const LinearSystemsTable& t = LAMELLA_BY_ISA(isa, kLinearSystemsTable);
   if constexpr (sizeof(T) == sizeof(float))
     return {t.subtract_f32, pool};
   else

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 
@@ -66,14 +67,6 @@ struct LinearSystemsTable {
   void (*subtract_f32)(const SubtractRows<float>&);
   void (*subtract_f64)(const SubtractRows<double>&);
 };
-namespace scalar {
-extern const LinearSystemsTable kLinearSystemsTable;
-}
-namespace avx2 {
-extern const LinearSystemsTable kLinearSystemsTable;
-}
-namespace avx512 {
-extern const LinearSystemsTable kLinearSystemsTable;
-}
+LAMELLA_TABLE(LinearSystemsTable, kLinearSystemsTable)
 
 }  // namespace lamella::cpu

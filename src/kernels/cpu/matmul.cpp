@@ -10,9 +10,7 @@
 namespace lamella::cpu {
 namespace {
 
-const MatmulKernels& kernels_of(Isa isa) {
-  return by_isa(isa, kScalarMatmul, kAvx2Matmul, kAvx512Matmul);
-}
+const MatmulKernels& kernels_of(Isa isa) { return LAMELLA_BY_ISA(isa, kMatmul); }
 
 WeightView view_of(const Weights& w, int64_t k) {
   WeightView view{.format = w.format, .element = w.element, .planes = w.planes, .k = k};
@@ -27,27 +25,32 @@ WeightView view_of(const Weights& w, int64_t k) {
   return view;
 }
 
-// The kernel for weights of `format`: looked up once for all formats of the table, as products are
+// The kernels for weights of a format: looked up once for all formats of the table, as products are
 // called for every step of a model.
 class EncodedKernels {
  public:
-  explicit EncodedKernels(const MatmulKernels& kernels) : make_(kernels.encoded) {
-    for (const quant::Format& format : quant::formats()) known_.push_back(make_(format));
+  EncodedKernels() {
+    for (Isa isa : usable_isas()) {
+      for (const quant::Format& format : quant::formats()) {
+        known_[static_cast<size_t>(isa)].push_back(kernels_of(isa).encoded(format));
+      }
+    }
   }
-  MatmulKernel operator()(const quant::Format& format) const {
+  MatmulKernel operator()(Isa isa, const quant::Format& format) const {
     const auto table = quant::formats();
     const bool known = &format >= table.data() && &format < table.data() + table.size();
-    return known ? known_[&format - table.data()] : make_(format);
+    return known ? known_[static_cast<size_t>(isa)][&format - table.data()]
+                 : kernels_of(isa).encoded(format);
   }
 
  private:
-  MatmulKernel (*make_)(const quant::Format&);
-  std::vector<MatmulKernel> known_;
+  static constexpr size_t kIsas = static_cast<size_t>(Isa::neon) + 1;  // the last one
+  std::array<std::vector<MatmulKernel>, kIsas> known_;
 };
 
 MatmulKernel encoded_kernel(Isa isa, const quant::Format& format) {
-  static const EncodedKernels scalar(kScalarMatmul), avx2(kAvx2Matmul), avx512(kAvx512Matmul);
-  return by_isa(isa, scalar, avx2, avx512)(format);
+  static const EncodedKernels kernels;
+  return kernels(isa, format);
 }
 
 // Whether x has what integer products need; other encodings of x are multiplied as f32.
@@ -280,9 +283,12 @@ void run_task(const Round& round, int64_t task, int worker) {
 
 }  // namespace
 
-const Bf16Unit* bf16_unit(Isa isa) {
+const Bf16Unit* bf16_unit([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
   if (isa == Isa::amx) return &kAmxUnit;
-  return isa == Isa::avx512_bf16 ? &kAvx512Bf16Unit : nullptr;
+  if (isa == Isa::avx512_bf16) return &kAvx512Bf16Unit;
+#endif
+  return nullptr;
 }
 
 bool has_bf16_unit(Isa isa) { return bf16_unit(isa) != nullptr; }
@@ -313,7 +319,7 @@ void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
                 .workspace = workspace,
                 .first = first,
                 .m = std::min(plan.chunk_rows, call.m - first),
-                .epilogue = by_isa(call.isa, scalar::kEpilogue, avx2::kEpilogue, avx512::kEpilogue),
+                .epilogue = LAMELLA_BY_ISA(call.isa, kEpilogue),
                 .movers = {.transpose = kernels_of(call.isa).transpose}};
     if (const Bf16Unit* unit = bf16_unit(call.isa)) round.movers.round = unit->round;
     if (call.phase == Phase::bulk) {

@@ -41,7 +41,7 @@ MatmulKernel encoded(const quant::Format& w) {
 
 }  // namespace
 
-constinit const MatmulKernels kAvx512Matmul = {
+constinit const MatmulKernels avx512::kMatmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Avx512>, .bulk = bulk_exact<Avx512>},
     .dense_panel = dense_panel<Avx512>,

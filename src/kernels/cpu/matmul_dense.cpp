@@ -139,8 +139,7 @@ Status matmul_dense(const DenseMatmul& job, ThreadPool& pool, Isa isa) {
   if (n_products == 0 || job.m == 0 || job.n == 0) return {};
   const auto* row = std::find_if(std::begin(kRunTile), std::end(kRunTile),
                                  [&](const Row& r) { return r.elem == job.elem; });
-  const DensePanelKernel kernel =
-      by_isa(isa, kScalarMatmul, kAvx2Matmul, kAvx512Matmul).dense_panel;
+  const DensePanelKernel kernel = LAMELLA_BY_ISA(isa, kMatmul).dense_panel;
   constexpr int64_t panel_bytes = 8 * (kRows * (kSpan + kColumns) + kSpan * kColumns);
   const Scratch scratch(panel_bytes * pool.size());
   if (!scratch.ok()) return {.code = Status::Code::no_memory};

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/matmul.h"
 #include "lamella/quant/format.h"
 
@@ -173,15 +174,7 @@ struct EpilogueArgs {
 };
 
 using EpilogueKernel = void (*)(const EpilogueArgs& args, Transpose16 transpose);
-namespace scalar {
-extern const EpilogueKernel kEpilogue;
-}
-namespace avx2 {
-extern const EpilogueKernel kEpilogue;
-}
-namespace avx512 {
-extern const EpilogueKernel kEpilogue;
-}
+LAMELLA_TABLE(EpilogueKernel, kEpilogue)
 
 // c[rows][64] += a[rows][kSpan] * b[n][64], n at most kSpan; rows is a multiple of kDensePadding.
 using DensePanelKernel = void (*)(const float* a, const float* b, int64_t n, int64_t rows,
@@ -196,7 +189,7 @@ struct MatmulKernels {
   Transpose16 transpose = nullptr;
 };
 
-extern const MatmulKernels kScalarMatmul, kAvx2Matmul, kAvx512Matmul;
+LAMELLA_TABLE(MatmulKernels, kMatmul)
 
 // Adds what follows from the formats alone.
 XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x);

@@ -10,7 +10,7 @@ MatmulKernel encoded(const quant::Format& w) { return generic_kernel<Scalar>(w);
 
 }  // namespace
 
-constinit const MatmulKernels kScalarMatmul = {
+constinit const MatmulKernels scalar::kMatmul = {
     .encoded = encoded,
     .exact = {.wish = {}, .decode = decode_exact<Scalar>, .bulk = bulk_exact<Scalar>},
     .dense_panel = dense_panel<Scalar>,

@@ -6,8 +6,7 @@
 namespace lamella::cpu {
 void pack_rows(const PackCall& call, ThreadPool& pool) {
   const quant::Format& format = *call.format;
-  const PackKernel kernel =
-      by_isa<PackKernel>(call.isa, pack_row_scalar, pack_row_avx2, pack_row_avx512);
+  const PackKernel kernel = LAMELLA_BY_ISA(call.isa, kPackRow);
   const int64_t n_blocks = format.blocks(call.k);
   const int64_t x_bytes = call.row_stride * elem_bytes(call.element);
   const auto pack = [&](int64_t begin, int64_t end, int) {

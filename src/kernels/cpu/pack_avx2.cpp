@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-void pack_row_avx2(const PackRow& row) { pack_row<Avx2>(row); }
+const PackKernel avx2::kPackRow = pack_row<Avx2>;
 
 }  // namespace lamella::cpu

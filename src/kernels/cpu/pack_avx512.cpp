@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-void pack_row_avx512(const PackRow& row) { pack_row<Avx512>(row); }
+const PackKernel avx512::kPackRow = pack_row<Avx512>;
 
 }  // namespace lamella::cpu

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/matmul.h"
 
 namespace lamella::cpu {
@@ -19,8 +20,6 @@ struct PackRow {
 };
 using PackKernel = void (*)(const PackRow&);
 
-void pack_row_scalar(const PackRow& row);
-void pack_row_avx2(const PackRow& row);
-void pack_row_avx512(const PackRow& row);
+LAMELLA_TABLE(PackKernel, kPackRow)
 
 }  // namespace lamella::cpu

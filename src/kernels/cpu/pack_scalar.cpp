@@ -4,6 +4,6 @@
 
 namespace lamella::cpu {
 
-void pack_row_scalar(const PackRow& row) { pack_row<Scalar>(row); }
+const PackKernel scalar::kPackRow = pack_row<Scalar>;
 
 }  // namespace lamella::cpu

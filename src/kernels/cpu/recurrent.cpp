@@ -244,8 +244,7 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
   const int64_t floats = (Memory::floats(job, chunk) + 15) / 16 * 16;
   const Scratch scratch(floats * job.directions * static_cast<int64_t>(sizeof(float)));
   if (!scratch.ok()) return {.code = Status::Code::no_memory};
-  const RecurrentKernels& kernels =
-      by_isa(isa, scalar::kRecurrent, avx2::kRecurrent, avx512::kRecurrent);
+  const RecurrentKernels& kernels = LAMELLA_BY_ISA(isa, kRecurrent);
   std::vector<DirectionRun> runs;
   std::vector<MatmulJob> jobs;
   for (int d = 0; d < job.directions; ++d) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 #include "lamella/kernels/cpu/matmul.h"
@@ -69,14 +70,6 @@ struct RecurrentKernels {
   // gru_reset_before: next_h = r * h, next_c = z.
   void (*reset)(const RecurrentCells&) = nullptr;
 };
-namespace scalar {
-extern const RecurrentKernels kRecurrent;
-}
-namespace avx2 {
-extern const RecurrentKernels kRecurrent;
-}
-namespace avx512 {
-extern const RecurrentKernels kRecurrent;
-}
+LAMELLA_TABLE(RecurrentKernels, kRecurrent)
 
 }  // namespace lamella::cpu

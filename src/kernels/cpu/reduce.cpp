@@ -210,9 +210,7 @@ void reduce_range(const Reduce& job, const Plan& p, const ReduceTable& table, in
   reduce_plainly<T>(job, p, begin, end);
 }
 
-const ReduceTable& table_of(Isa isa) {
-  return by_isa(isa, scalar::kReduceTable, avx2::kReduceTable, avx512::kReduceTable);
-}
+const ReduceTable& table_of(Isa isa) { return LAMELLA_BY_ISA(isa, kReduceTable); }
 
 }  // namespace
 

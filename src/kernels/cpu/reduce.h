@@ -7,6 +7,7 @@
 #include <span>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 
@@ -84,14 +85,6 @@ struct ReduceTable {
   void (*columns)(Reduce::Kind, Elem, const void* x, int64_t n_rows, int64_t stride, int64_t n_cols,
                   float* acc);
 };
-namespace scalar {
-extern const ReduceTable kReduceTable;
-}
-namespace avx2 {
-extern const ReduceTable kReduceTable;
-}
-namespace avx512 {
-extern const ReduceTable kReduceTable;
-}
+LAMELLA_TABLE(ReduceTable, kReduceTable)
 
 }  // namespace lamella::cpu

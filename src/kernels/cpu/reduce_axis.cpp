@@ -17,9 +17,7 @@ int64_t grain(int64_t axis) {
   return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, axis));
 }
 
-const ReduceTable& table_of(Isa isa) {
-  return by_isa(isa, scalar::kReduceTable, avx2::kReduceTable, avx512::kReduceTable);
-}
+const ReduceTable& table_of(Isa isa) { return LAMELLA_BY_ISA(isa, kReduceTable); }
 
 // Element 0 of line i of the view.
 int64_t line_start(const AxisView& v, int64_t i) {

@@ -62,7 +62,7 @@ void reduce_vectors(const T* x, int64_t n_rows, int64_t stride, float* acc) {
 
 template <class Op, class T>
 void reduce_columns(const void* from, int64_t n_rows, int64_t stride, int64_t n_cols, float* acc) {
-  constexpr int kVectors = kLanes == 16 ? 8 : 4;
+  constexpr int kVectors = kRegisters / 4;
   const T* x = static_cast<const T*>(from);
   int64_t c = 0;
   for (; c + kVectors * kLanes <= n_cols; c += kVectors * kLanes) {

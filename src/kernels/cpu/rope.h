@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/isa.h"
 
 namespace lamella::cpu {
@@ -27,14 +28,6 @@ void rope(const Rope& job, ThreadPool& pool, Isa isa);
 
 // The same over a range of tokens.
 using RopeRange = void (*)(const Rope&, int64_t begin, int64_t end);
-namespace scalar {
-extern const RopeRange kRope;
-}
-namespace avx2 {
-extern const RopeRange kRope;
-}
-namespace avx512 {
-extern const RopeRange kRope;
-}
+LAMELLA_TABLE(RopeRange, kRope)
 
 }  // namespace lamella::cpu

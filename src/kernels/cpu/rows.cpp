@@ -12,9 +12,7 @@ constexpr int64_t kTaskElements = 8192;
 // Columns of a strided softmax that one task takes: whole cache lines.
 constexpr int64_t kColumns = 256;
 
-const RowTable& table(Isa isa) {
-  return by_isa(isa, scalar::kRowTable, avx2::kRowTable, avx512::kRowTable);
-}
+const RowTable& table(Isa isa) { return LAMELLA_BY_ISA(isa, kRowTable); }
 int64_t grain(int64_t cols) {
   return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(cols, 1));
 }

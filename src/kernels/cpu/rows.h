@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 
@@ -69,14 +70,6 @@ struct RowTable {
   void (*norm)(const Norm&, int64_t begin, int64_t end);
   void (*cross_entropy)(const CrossEntropy&, int64_t begin, int64_t end);
 };
-namespace scalar {
-extern const RowTable kRowTable;
-}
-namespace avx2 {
-extern const RowTable kRowTable;
-}
-namespace avx512 {
-extern const RowTable kRowTable;
-}
+LAMELLA_TABLE(RowTable, kRowTable)
 
 }  // namespace lamella::cpu

@@ -1,10 +1,11 @@
 // A thin wrapper of one f32 vector, so that a kernel is written once for every instruction set.
 //
-// A file <kernel>_<isa>.cpp defines LAMELLA_ISA (scalar, avx2 or avx512) and LAMELLA_LANES and
-// includes the kernel's _impl.h. All that depends on the instruction set lives in the namespace
+// A file <kernel>_<isa>.cpp defines LAMELLA_ISA (scalar, avx2, avx512 or neon) and LAMELLA_LANES,
+// and includes the kernel's _impl.h. All that depends on the instruction set lives in the namespace
 // lamella::cpu::LAMELLA_ISA: an inline function outside of it, compiled with AVX-512 flags, could
 // be the copy that the linker keeps for every file. So these files call no inline function of the
-// library or of std. They offer: F (kLanes floats) and M (a lane mask);
+// library or of std. They offer: F (kLanes floats), M (a lane mask), kRegisters (vectors that the
+// processor holds);
 //   load store             unaligned; from and to float, f16, bf16 (nearest even)
 //   set1 set1_f16          one value in all lanes
 //   load_n store_n         the first n lanes (n < 1: none; loads fill up with zeros)
@@ -26,6 +27,8 @@
 #error "define LAMELLA_ISA and LAMELLA_LANES first"
 #elif LAMELLA_LANES == 1
 #include "lamella/kernels/cpu/simd_x1.h"
+#elif LAMELLA_LANES == 4
+#include "lamella/kernels/cpu/simd_x4.h"
 #elif LAMELLA_LANES == 8
 #include "lamella/kernels/cpu/simd_x8.h"
 #else

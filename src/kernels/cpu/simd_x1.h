@@ -10,6 +10,7 @@
 namespace lamella::cpu::scalar {
 
 inline constexpr int kLanes = 1;
+inline constexpr int kRegisters = 16;
 struct F {
   float v;
 };

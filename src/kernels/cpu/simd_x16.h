@@ -19,6 +19,7 @@
 namespace lamella::cpu::avx512 {
 
 inline constexpr int kLanes = 16;
+inline constexpr int kRegisters = 32;
 struct F {
   __m512 v;
 };

@@ -10,6 +10,7 @@
 namespace lamella::cpu::avx2 {
 
 inline constexpr int kLanes = 8;
+inline constexpr int kRegisters = 16;
 struct F {
   __m256 v;
 };

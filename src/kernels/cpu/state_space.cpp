@@ -8,9 +8,7 @@
 namespace lamella::cpu {
 namespace {
 
-const StateSpaceKernels& kernels(Isa isa) {
-  return by_isa(isa, scalar::kStateSpace, avx2::kStateSpace, avx512::kStateSpace);
-}
+const StateSpaceKernels& kernels(Isa isa) { return LAMELLA_BY_ISA(isa, kStateSpace); }
 
 }  // namespace
 

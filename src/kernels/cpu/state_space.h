@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
 
@@ -121,14 +122,6 @@ struct StateSpaceKernels {
   void (*delta_rule_grad)(const DeltaRuleGrad&, int64_t seq, int64_t head,
                           float* scratch) = nullptr;
 };
-namespace scalar {
-extern const StateSpaceKernels kStateSpace;
-}
-namespace avx2 {
-extern const StateSpaceKernels kStateSpace;
-}
-namespace avx512 {
-extern const StateSpaceKernels kStateSpace;
-}
+LAMELLA_TABLE(StateSpaceKernels, kStateSpace)
 
 }  // namespace lamella::cpu

@@ -88,7 +88,7 @@ Plan make_plan(const TileProgram& program, std::span<const int64_t> shape,
                std::span<const TileOperand> operands, Isa isa) {
   Plan plan;
   plan.space = collapse(shape, operands);
-  plan.table = &by_isa(isa, scalar::kTileTable, avx2::kTileTable, avx512::kTileTable);
+  plan.table = &LAMELLA_BY_ISA(isa, kTileTable);
   plan.program = &program;
   plan.n_in = static_cast<int>(program.inputs.size());
   plan.n_ports = static_cast<int>(operands.size());

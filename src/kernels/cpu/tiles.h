@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lamella/base/thread_pool.h"
+#include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/isa.h"
 #include "lamella/kernels/cpu/tile_ops.h"
 
@@ -73,14 +74,6 @@ struct TileTable {
   void (*store_f16)(const float* from, void* to, int64_t n);
   void (*store_bf16)(const float* from, void* to, int64_t n);
 };
-namespace scalar {
-extern const TileTable kTileTable;
-}
-namespace avx2 {
-extern const TileTable kTileTable;
-}
-namespace avx512 {
-extern const TileTable kTileTable;
-}
+LAMELLA_TABLE(TileTable, kTileTable)
 
 }  // namespace lamella::cpu

@@ -158,6 +158,97 @@ struct Avx2 {
       __builtin_memcpy(out + i, &wide, 4);
     }
   }
+
+  // What unpackers are written with: 32 bytes, and eight floats.
+  using Bytes = __m256i;
+  using Eight = __m256;
+
+  static __m128i load16(const uint8_t* at) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  }
+  static Bytes bytes_at(const uint8_t* at) { return load_ints(at); }
+  // 16 bytes: their low halves, then their high halves.
+  static Bytes halves_at(const uint8_t* at) {
+    const __m128i bytes = load16(at);
+    return low4(_mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes));
+  }
+  // So for the first eight bytes, then for the others.
+  static Bytes halves_by_8_at(const uint8_t* at) {
+    const __m128i bytes = load16(at), high = _mm_srli_epi16(bytes, 4);
+    return low4(_mm256_set_m128i(_mm_unpackhi_epi64(bytes, high), _mm_unpacklo_epi64(bytes, high)));
+  }
+  // 8 bytes: four fields of 2 bits each.
+  static Bytes quarters_at(const uint8_t* at) {
+    const I x = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+    const I two = either(x, _mm256_slli_epi32(x, 6));
+    return both(either(two, _mm256_slli_epi32(two, 12)), fill(3));
+  }
+  // 32 bits: a byte with all bits set, or none, for each.
+  static Bytes bits_at(const uint8_t* at) {
+    const I index =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    return _mm256_cmpeq_epi8(both(_mm256_shuffle_epi8(broadcast4(at), index), bit), bit);
+  }
+  static Bytes fill(int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+  static Bytes both(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
+  static Bytes either(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
+  static Bytes low4(Bytes x) { return both(x, fill(15)); }
+  static Bytes high4(Bytes x) { return low4(shift<-4>(x)); }
+  // Each byte's bits moved to the left, or right where n < 0; those that come in are to be masked.
+  template <int n>
+  static Bytes shift(Bytes x) {
+    return n < 0 ? _mm256_srli_epi16(x, -n) : _mm256_slli_epi16(x, n);
+  }
+  // The 16 values, raised by `offset`, at indices below 16.
+  static Bytes look_up(const int8_t* values, int offset, Bytes index) {
+    const __m128i table = load16(reinterpret_cast<const uint8_t*>(values));
+    const __m128i raised = _mm_add_epi8(table, _mm_set1_epi8(static_cast<char>(offset)));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(raised), index);
+  }
+  static void store_bytes(uint8_t* at, Bytes x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), x);
+  }
+  static I ints(Bytes x, int) { return x; }
+
+  static Eight spread(float x) { return set1(x); }
+  static Eight times(Eight a, Eight b) { return mul(a, b); }
+  static void store_eight(float* at, Eight x) { store(at, x); }
+  static __m128i vector_of(uint64_t bytes) {
+    return _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
+  }
+  static Eight from_u8(uint64_t bytes) { return convert(_mm256_cvtepu8_epi32(vector_of(bytes))); }
+  static Eight from_i8(uint64_t bytes) { return convert(_mm256_cvtepi8_epi32(vector_of(bytes))); }
+  static int word(const uint8_t* at) {
+    uint16_t bits;
+    __builtin_memcpy(&bits, at, 2);
+    return bits;
+  }
+  static float f16_at(const uint8_t* at) {
+    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(word(at))));
+  }
+  // Eight f16, `repeat` times the one at each multiple of `stride`.
+  template <int stride, int repeat = 1>
+  static Eight f16s_at(const uint8_t* at) {
+    const auto bits = [&](int i) { return static_cast<int16_t>(word(at + i / repeat * stride)); };
+    return _mm256_cvtph_ps(
+        _mm_setr_epi16(bits(0), bits(1), bits(2), bits(3), bits(4), bits(5), bits(6), bits(7)));
+  }
+  // 2^(e - 128) of eight bytes e: subnormal for e < 2.
+  static Eight half_powers(uint64_t exponents) {
+    const I e = _mm256_cvtepu8_epi32(vector_of(exponents)), two = _mm256_set1_epi32(2);
+    const I normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+    const I tiny = _mm256_sllv_epi32(_mm256_set1_epi32(0x200000), e);
+    return _mm256_castsi256_ps(_mm256_blendv_epi8(normal, tiny, _mm256_cmpgt_epi32(two, e)));
+  }
+  // Half of eight E4M3 numbers without sign, 0x7f being 0 (quant/nvfp4.h): as f16 their exponents
+  // are 8 too low.
+  static Eight half_e4m3(uint64_t bytes) {
+    const __m128i wide = _mm_cvtepu8_epi16(vector_of(bytes)), mask = _mm_set1_epi16(0x7f);
+    const __m128i bits = _mm_slli_epi16(_mm_and_si128(wide, mask), 7);
+    const __m128i number = _mm_andnot_si128(_mm_cmpeq_epi16(wide, mask), bits);
+    return mul(_mm256_cvtph_ps(number), set1(128.0f));
+  }
 };
 
 }  // namespace

@@ -1,0 +1,26 @@
+# The CPU kernels of the target's architecture: one SIMD variant a file, kernels/cpu/<name>_<isa>.cpp, chosen at run time.
+# Those of the others leave LAMELLA_SOURCES. (g++ 12 takes the undefined operands in its own AVX-512 header for
+# uninitialised ones.)
+set(AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
+set(AVX512_FLAGS ${AVX2_FLAGS} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512vbmi -mgfni
+                 -mprefer-vector-width=512 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+                 $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>)
+set(AVX512BF16_FLAGS ${AVX512_FLAGS} -mavx512bf16)
+set(AMX_FLAGS ${AVX512BF16_FLAGS} -mamx-tile -mamx-bf16 -mamx-int8)
+set(NEON_FLAGS -march=armv8.2-a+dotprod)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(ISAS avx2 avx512 avx512bf16 amx)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(ISAS neon)
+else()
+  set(ISAS)
+endif()
+foreach(isa avx2 avx512 avx512bf16 amx neon)
+  if(NOT isa IN_LIST ISAS)
+    list(FILTER LAMELLA_SOURCES EXCLUDE REGEX "kernels/cpu/[a-z_]*_${isa}\\.cpp$")
+    continue()
+  endif()
+  string(TOUPPER ${isa} name)
+  file(GLOB sources CONFIGURE_DEPENDS src/kernels/cpu/*_${isa}.cpp)
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${${name}_FLAGS}")
+endforeach()

@@ -1,0 +1,3 @@
+#define LAMELLA_ISA neon
+#define LAMELLA_LANES 4
+#include "lamella/kernels/cpu/conv_impl.h"
