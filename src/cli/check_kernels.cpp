@@ -103,8 +103,9 @@ std::vector<std::string> ways_of(const check::Report& support) {
       ++n_ops["refused"];
       continue;
     }
+    const std::string& rows = entry->detail;
     const auto way = std::find_if(std::begin(kWays), std::end(kWays), [&](const WayRow& w) {
-      return entry->detail.find(w.word) != std::string::npos;
+      return rows.find(w.word) != std::string::npos;
     });
     ++n_ops[way->title];
   }
