@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "kernel_cases.h"
 
@@ -310,6 +311,47 @@ TEST(Cumsum, BothWaysAndExclusive) {
     for (int64_t i = 0; i < 900; ++i) {
       sum += f[row * 900 + i];
       ASSERT_EQ(y[row * 900 + i], static_cast<float>(sum));
+    }
+  }
+}
+
+TEST(Reduce, AViewHasTheBitsOfItsCopy) {
+  struct View {
+    std::vector<int64_t> shape, strides;
+  };
+  const View views[] = {{{3, 5}, {1, 0}},           {{37, 130}, {1, 37}},
+                        {{9, 1, 600}, {600, 0, 1}}, {{6, 70, 33}, {33, 198, 1}},
+                        {{300, 40}, {0, 1}},        {{5, 5000}, {10001, 2}}};
+  ThreadPool pool(2);
+  std::mt19937 random(5);
+  std::vector<float> memory(60000);
+  for (float& v : memory) v = std::uniform_real_distribution<float>(0.99f, 1.01f)(random);
+  for (const View& view : views) {
+    const size_t rank = view.shape.size();
+    int64_t n = 1;
+    std::vector<int64_t> dense(rank);
+    for (size_t d = rank; d-- > 0;) dense[d] = n, n *= view.shape[d];
+    std::vector<float> copy(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t at = 0;
+      for (size_t d = 0; d < rank; ++d) at += i / dense[d] % view.shape[d] * view.strides[d];
+      copy[static_cast<size_t>(i)] = memory[static_cast<size_t>(at)];
+    }
+    for (unsigned mask = 1; mask < 1u << rank; ++mask) {
+      std::vector<uint8_t> reduced(rank);
+      for (size_t d = 0; d < rank; ++d) reduced[d] = mask >> d & 1;
+      for (const Kind kind : kKinds) {
+        for (const Isa isa : usable_isas()) {
+          std::vector<float> of_view(copy.size()), of_copy(copy.size());
+          reduce(
+              {kind, Elem::f32, view.shape, view.strides, reduced, memory.data(), of_view.data()},
+              pool, isa);
+          reduce({kind, Elem::f32, view.shape, dense, reduced, copy.data(), of_copy.data()}, pool,
+                 isa);
+          ASSERT_EQ(of_view, of_copy) << "view " << &view - views << " axes " << mask << " kind "
+                                      << static_cast<int>(kind) << " " << name(isa);
+        }
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem_types.h"
@@ -48,10 +49,16 @@ struct Walk {
   }
 };
 
+// In which order a result adds up follows from the shape alone, so that a view has the bits of its
+// copy: runs of elements whose axes are neighbours, each in blocks.
 struct Plan {
   Walk kept, over;
   bool along_row;  // the last axis is reduced: lanes lie along it, else along results
   int64_t n_over;
+  int64_t run = 1;  // elements of the innermost reduced axes that are neighbours
+
+  // Whether a run lies at one stride.
+  bool is_even() const { return over.dims[0].size == run; }
 };
 
 Plan make_plan(const Reduce& job) {
@@ -63,6 +70,10 @@ Plan make_plan(const Reduce& job) {
     Walk& walk = job.reduced[d] ? p.over : p.kept;
     if (dim.size != 1 || walk.rank == 0) walk.add(dim);
   }
+  size_t axis = job.shape.size();
+  while (axis > 0 && !job.reduced[axis - 1]) --axis;  // (those of one element part nothing)
+  for (; axis > 0 && (job.reduced[axis - 1] || job.shape[axis - 1] == 1); --axis)
+    if (job.reduced[axis - 1]) p.run *= job.shape[axis - 1];
   p.along_row = !job.shape.empty() && job.reduced.back();
   p.n_over = p.over.rank == 0 ? 1 : p.over.count();
   if (p.over.rank == 0) p.over.add({1, 1});
@@ -116,19 +127,30 @@ struct Values {
   }
 };
 
-// One result after the other, element by element: f64, integers, and rows of other strides than 1.
+// Calls fn(offset) for elements [begin, begin + n) of those that are reduced, in their order.
+template <class Fn>
+void for_run(const Plan& p, int64_t begin, int64_t n, Fn fn) {
+  const Dim inner = p.over.dims[0];
+  while (n > 0) {
+    const int64_t first = begin % inner.size, here = std::min(n, inner.size - first);
+    const int64_t row = p.over.offset(begin / inner.size, 1);
+    for (int64_t j = first; j < first + here; ++j) fn(row + j * inner.stride);
+    begin += here;
+    n -= here;
+  }
+}
+
+// One result after the other, element by element: f64 and integers.
 template <class T>
 void reduce_plainly(const Reduce& job, const Plan& p, int64_t begin, int64_t end) {
   using V = Values<T>;
   for (int64_t i = begin; i < end; ++i) {
     const T* x = static_cast<const T*>(job.x) + p.kept.offset(i);
     auto total = V::start(job.kind);
-    const Dim inner = p.over.dims[0];
-    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
-      const T* row = x + p.over.offset(outer, 1);
+    for (int64_t begin_run = 0; begin_run < p.n_over; begin_run += p.run) {
       auto part = V::start(job.kind);
-      for (int64_t j = 0; j < inner.size; ++j)
-        part = V::combine(job.kind, part, widened(row[j * inner.stride]));
+      for_run(p, begin_run, p.run,
+              [&](int64_t at) { part = V::combine(job.kind, part, widened(x[at])); });
       total = V::combine(job.kind, total, part);
     }
     if constexpr (std::is_floating_point_v<Wide<T>>) {
@@ -152,38 +174,60 @@ struct Total {
 template <class T>
 void reduce_rows(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
                  int64_t end) {
-  const int64_t length = p.over.dims[0].size;
+  const bool is_dense = p.is_even() && p.over.dims[0].stride == 1;
+  T gathered[kBlock];
   for (int64_t i = begin; i < end; ++i) {
     const T* x = static_cast<const T*>(job.x) + p.kept.offset(i);
     Total total(job.kind);
-    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
-      const T* row = x + p.over.offset(outer, 1);
-      for (int64_t j = 0; j < length; j += kBlock) {
-        total.add(double{table.row(job.kind, job.elem, row + j, std::min(kBlock, length - j))});
+    for (int64_t run = 0; run < p.n_over; run += p.run) {
+      for (int64_t j = 0; j < p.run; j += kBlock) {
+        const int64_t n = std::min(kBlock, p.run - j);
+        const T* block = gathered;
+        if (is_dense) {
+          block = x + p.over.offset(run / p.run, 1) + j;
+        } else {
+          T* to = gathered;
+          for_run(p, run + j, n, [&](int64_t at) { *to++ = x[at]; });
+        }
+        total.add(double{table.row(job.kind, job.elem, block, n)});
       }
     }
     static_cast<T*>(job.y)[i] = narrowed_to<T>(static_cast<float>(total.result(p.n_over)));
   }
 }
 
-// Results [begin, end) of which kept dimension 0 is dense: up to kColumns at a time.
+// n columns of n_rows elements each, the first at `x`: rows of the run that begin at `row`.
+template <class T>
+void gather_columns(const Plan& p, const T* x, int64_t row, int64_t n_rows, int64_t n, T* to) {
+  const int64_t step = p.kept.dims[0].stride;
+  for_run(p, row, n_rows, [&](int64_t at) {
+    for (int64_t c = 0; c < n; ++c) *to++ = x[at + c * step];
+  });
+}
+
+// Up to kColumns results at a time, those of kept dimension 0 side by side.
 template <class T>
 void reduce_columns(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
                     int64_t end) {
-  const int64_t width = p.kept.dims[0].size;
-  const Dim inner = p.over.dims[0];
+  const int64_t width = p.kept.dims[0].size, stride = p.over.dims[0].stride;
+  const bool is_dense = p.is_even() && p.kept.dims[0].stride == 1;
+  std::vector<T> gathered(is_dense ? 0 : kBlockRows * kColumns);
   while (begin < end) {
     const int64_t n = std::min({kColumns, end - begin, width - begin % width});
     const T* x = static_cast<const T*>(job.x) + p.kept.offset(begin);
     double total[kColumns];
     std::fill(total, total + n, Values<double>::start(job.kind));
-    for (int64_t outer = 0; outer < p.over.count(1); ++outer) {
-      const T* rows = x + p.over.offset(outer, 1);
-      for (int64_t r = 0; r < inner.size; r += kBlockRows) {
+    for (int64_t run = 0; run < p.n_over; run += p.run) {
+      for (int64_t r = 0; r < p.run; r += kBlockRows) {
+        const int64_t n_rows = std::min(kBlockRows, p.run - r);
+        const T* rows = gathered.data();
+        if (is_dense)
+          rows = x + p.over.offset(run / p.run, 1) + r * stride;
+        else
+          gather_columns(p, x, run + r, n_rows, n, gathered.data());
         float part[kColumns];
         std::fill(part, part + n, Values<float>::start(job.kind));
-        table.columns(job.kind, job.elem, rows + r * inner.stride,
-                      std::min(kBlockRows, inner.size - r), inner.stride, n, part);
+        table.columns(job.kind, job.elem, rows, n_rows, is_dense ? stride : n, n, part);
         for (int64_t c = 0; c < n; ++c)
           total[c] = Values<double>::combine(job.kind, total[c], part[c]);
       }
@@ -203,11 +247,10 @@ template <class T>
 void reduce_range(const Reduce& job, const Plan& p, const ReduceTable& table, int64_t begin,
                   int64_t end) {
   if constexpr (std::is_same_v<Wide<T>, float>) {
-    if (p.along_row && p.over.dims[0].stride == 1) return reduce_rows<T>(job, p, table, begin, end);
-    if (!p.along_row && p.kept.dims[0].stride == 1)
-      return reduce_columns<T>(job, p, table, begin, end);
+    return (p.along_row ? reduce_rows<T> : reduce_columns<T>)(job, p, table, begin, end);
+  } else {
+    reduce_plainly<T>(job, p, begin, end);
   }
-  reduce_plainly<T>(job, p, begin, end);
 }
 
 const ReduceTable& table_of(Isa isa) { return LAMELLA_BY_ISA(isa, kReduceTable); }

@@ -1,6 +1,6 @@
 // Reductions and what walks along one axis: sums, extremes, their positions, running sums, top k.
 //
-// The order of a sum depends only on the sizes and strides of what one result sums: never on how
+// The order of a sum depends only on the sizes of what one result sums: never on strides, on how
 // many results there are, or on threads.
 #pragma once
 
