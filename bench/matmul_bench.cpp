@@ -8,10 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
-
-#include <random>
 #include <string>
 #include <vector>
 
@@ -19,20 +15,16 @@
 #include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/limits_impl.h"
 #include "lamella/kernels/cpu/matmul.h"
+#include "setting.h"
 
 namespace {
 
 using namespace lamella;
 using namespace lamella::cpu;
+using namespace lamella::bench;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// ISA=name, or the best.
-Isa isa() {
-  const char* wanted = std::getenv("ISA");
-  return parse_isa(wanted ? wanted : "").value_or(best_isa());
 }
 
 const LimitLoops& loops() { return LAMELLA_BY_ISA(isa(), kLimits); }
@@ -65,8 +57,7 @@ struct Machine {
 };
 
 Machine& machine() {
-  const char* threads = std::getenv("THREADS");
-  static Machine instance(threads ? std::atoi(threads) : 1);
+  static Machine instance(n_threads());
   return instance;
 }
 
@@ -76,14 +67,6 @@ struct Case {
   Phase phase;
   int64_t m, n, k;
 };
-
-// Blocks with f16 scales near 2^-6 wherever a scale may lie.
-std::vector<uint8_t> random_bytes(int64_t n) {
-  std::mt19937 rng(1);
-  std::vector<uint8_t> bytes(n);
-  for (uint8_t& b : bytes) b = static_cast<uint8_t>((rng() & 3) | 0x24);
-  return bytes;
-}
 
 void run(benchmark::State& state, const Case& c) {
   ThreadPool& pool = machine().pool;
@@ -110,13 +93,13 @@ void run(benchmark::State& state, const Case& c) {
     matmul(call, workspace, pool);
     seconds = std::min(seconds, now() - start);
   }
-  const int n_threads = pool.size();
+  const int threads = pool.size();
   const double ops = 2.0 * c.m * c.n * c.k, bytes = static_cast<double>(w_bytes);
   state.counters["TOPS"] = ops * 1e-12 / seconds;
   state.counters["GB/s"] = bytes * 1e-9 / seconds;
   const double limit = c.x ? machine().int8_ops : machine().f32_flops;
-  state.counters["%ops"] = 100 * ops / seconds / limit / n_threads;
-  state.counters["%read"] = 100 * bytes / seconds / machine().read_bytes / n_threads;
+  state.counters["%ops"] = 100 * ops / seconds / limit / threads;
+  state.counters["%read"] = 100 * bytes / seconds / machine().read_bytes / threads;
 }
 
 void add(const char* phase, const Case& c) {
