@@ -13,7 +13,8 @@ EMPTY_NAMES = re.compile(r"(?:^|/)(?:utils?|helpers?|common|misc|manager)\.|_v[0
 FORBIDDEN = re.compile(
     r"/(?:w[o]rk|f[a]rm|r[o]ot)/|/h[o]me/\w|/t[m]p/[a-z]"
     r"|\b(?:c[l]aude|c[h]atgpt|sub-?a[g]ents?)\b"
-    r"|\bF[I]XME\b|T[O]DO(?!\()|not y[e]t implemented", re.IGNORECASE)
+    r"|\bF[I]XME\b|T[O]DO(?!\()|not y[e]t implemented"
+    r"|^(?:<{7}|={7}|>{7})(?: |$)", re.IGNORECASE)
 BEGIN, END = "sorted:begin", "sorted:end"
 
 
