@@ -73,7 +73,7 @@ double time_prefill(Engine& engine, const Options& o) {
   for (int64_t i = 0; i < o.repeat; ++i) {
     Sequence sequence(engine);
     const auto start = Clock::now();
-    prefill(engine, sequence, tokens, GenerateOptions{}.chunk, Rows::last);
+    prefill(engine, sequence, tokens, kPromptStep, Rows::last);
     const double seconds = seconds_since(start);
     if (i == 0 || seconds < best) best = seconds;
   }
@@ -88,7 +88,7 @@ double time_decode(Engine& engine, const Options& o) {
   std::vector<StepItem> items;
   for (int64_t i = 0; i < o.sequences; ++i) {
     sequences.push_back(std::make_unique<Sequence>(engine));
-    prefill(engine, *sequences.back(), before, GenerateOptions{}.chunk, Rows::last);
+    prefill(engine, *sequences.back(), before, kPromptStep, Rows::last);
     items.push_back({sequences.back().get(), {}, Rows::last});
   }
   double best = 0;

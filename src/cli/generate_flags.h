@@ -12,7 +12,7 @@
 namespace lamella::cli {
 
 struct GenerateFlags {
-  int64_t n = 128, chunk = 512;
+  int64_t n = 128, chunk = kPromptStep;
   SamplerFlags sampler;
   std::string grammar;
 };

@@ -12,8 +12,6 @@
 namespace lamella::cli {
 namespace {
 
-constexpr int64_t kPrefillTokens = 512;  // a step of `run`
-
 std::string size_text(int64_t bytes) { return human_bytes(static_cast<uint64_t>(bytes)); }
 
 }  // namespace
@@ -25,7 +23,7 @@ ModelMemory estimate_model_memory(const ModelFlags& flags) {
   ModelMemory m;
   m.kv_type = load.kv_type.name();
   m.context = load.context > 0 ? load.context : std::min(kDefaultContext, model.info.context);
-  m.prefill_tokens = std::min(kPrefillTokens, m.context);
+  m.prefill_tokens = std::min(kPromptStep, m.context);
   for (const auto& [name, tensor] : model.weights)
     m.weights += static_cast<int64_t>(tensor.bytes());
   const EntryBytes entry = entry_bytes(model.graph);

@@ -40,11 +40,10 @@ Programs compile_phases(const Graph& graph, const Backend& backend, const Engine
 // What the plans of both phases place at the end of the context, with prompts in steps of the usual
 // size.
 int64_t planned_bytes(const Programs& programs, int64_t context) {
-  constexpr int64_t kPromptTokens = 512;
   int64_t bytes = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     const int64_t tokens =
-        i == static_cast<size_t>(Phase::bulk) ? std::min(kPromptTokens, context) : 1;
+        i == static_cast<size_t>(Phase::bulk) ? std::min(kPromptStep, context) : 1;
     DimBinding binding = bind_step(programs[i]->graph(), context, {tokens, context});
     for (std::optional<int64_t>& size : binding)
       if (!size) size = 1;  // such as a slot of one sequence

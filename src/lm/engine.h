@@ -23,6 +23,9 @@ class Engine;
 // Positions are i32 and pages are counted; beyond this no memory would hold them anyway.
 inline constexpr int64_t kMaxContext = int64_t{1} << 30;
 
+// Tokens of a prompt that a step takes, unless it is told otherwise.
+inline constexpr int64_t kPromptStep = 512;
+
 // A sequence's pages, recurrent states and history. Belongs to one engine; they go back when it
 // ends. They may be shared with other sequences of the engine: a page that is written to is copied
 // first, a state is never written to again.

@@ -71,7 +71,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads,
 struct GenerateOptions {
   int64_t max_tokens = 128;
   SamplerOptions sampler = {};
-  int64_t chunk = 512;                         // prompt tokens a step
+  int64_t chunk = kPromptStep;                 // prompt tokens a step
   bool stop_at_end = true;                     // at a token that ends generation
   std::vector<std::string> stop_strings = {};  // the answer ends before the first of them
   // DRY sees no repetition across tokens with one of these characters, unless the sampler's options

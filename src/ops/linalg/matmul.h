@@ -21,8 +21,7 @@ struct Matmul {
           "weights lie as files store them) or w[..., k, n]. Leading axes broadcast; a w of rank 2 "
           "serves them all. Either operand may be encoded, in blocks along its last axis; products "
           "are exact over the decoded values. Floats accumulate in at least f32; integers wrap. "
-          "The "
-          "type of y is that of x, f32 where x is encoded.",
+          "The type of y is that of x, f32 where x is encoded.",
       .ulps = 2,
       .ulps_per_length = 0.5,
       .traits = kTakesEncoded};

@@ -34,4 +34,22 @@ inline double delta_scale(const GatedDeltaNet::Attrs& a, Dim dk) {
   return a.scale.value_or(dk.is_const() ? 1 / std::sqrt(static_cast<double>(dk.value())) : 0);
 }
 
+// Inputs of a sample of the rule, with keys short enough for the state to stay bounded; `g` a head,
+// or a channel of a key.
+inline std::vector<In> delta_rule_inputs(int64_t slots, int64_t tokens, int64_t hk, int64_t hv,
+                                         int64_t dk, int64_t dv, bool per_channel, In q_start,
+                                         In slot) {
+  const double k = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(dk, 1)));
+  In g{.shape = {tokens, hv}, .domain = {-0.5, 0}};
+  if (per_channel) g.shape.push_back(dk);
+  return {In{.shape = {slots, hv, dk, dv}},
+          In{.shape = {tokens, hk, dk}},
+          In{.shape = {tokens, hk, dk}, .domain = {-k, k}},
+          In{.shape = {tokens, hv, dv}},
+          g,
+          In{.shape = {tokens, hv}, .domain = {0, 1}},
+          std::move(q_start),
+          std::move(slot)};
+}
+
 }  // namespace lamella

@@ -152,32 +152,19 @@ void add_literal_samples(Samples& s) {
 }  // namespace
 
 void GatedDeltaNet::samples(Samples& s) {
-  // Keys short enough for the state to stay bounded.
-  const auto inputs = [](int64_t slots, int64_t tokens, int64_t hk, int64_t hv, int64_t dk,
-                         int64_t dv, bool per_channel, In q_start, In slot) {
-    const double k = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(dk, 1)));
-    In g{.shape = {tokens, hv}, .domain = {-0.5, 0}};
-    if (per_channel) g.shape.push_back(dk);
-    return std::vector<In>{In{.shape = {slots, hv, dk, dv}},
-                           In{.shape = {tokens, hk, dk}},
-                           In{.shape = {tokens, hk, dk}, .domain = {-k, k}},
-                           In{.shape = {tokens, hv, dv}},
-                           g,
-                           In{.shape = {tokens, hv}, .domain = {0, 1}},
-                           std::move(q_start),
-                           std::move(slot)};
-  };
   const In starts = ragged_ints({0, 2, 2, 7}), slots = ragged_ints({3, 0, 1});
-  s.add(inputs(4, 7, 2, 4, 5, 19, false, starts, slots), Attrs{}).length = 7;
-  s.add(inputs(4, 7, 2, 4, 16, 3, false, starts, slots), Attrs{.head_map = HeadMap::modulo})
+  s.add(delta_rule_inputs(4, 7, 2, 4, 5, 19, false, starts, slots), Attrs{}).length = 7;
+  s.add(delta_rule_inputs(4, 7, 2, 4, 16, 3, false, starts, slots),
+        Attrs{.head_map = HeadMap::modulo})
       .length = 7;
-  s.add(inputs(4, 7, 1, 2, 4, 6, true, starts, slots), Attrs{.scale = 0.5}).length = 7;
+  s.add(delta_rule_inputs(4, 7, 1, 2, 4, 6, true, starts, slots), Attrs{.scale = 0.5}).length = 7;
   const auto add_kept = [&](const std::vector<In>& in) {
     Sample& sample = s.add(in, Attrs{});
     sample.length = 8, sample.grad = false;
   };
   for (const bool per_channel : {false, true}) {
-    std::vector<In> in = inputs(6, 8, 1, 2, 4, 6, per_channel, ragged_ints({0, 3, 3, 8}), slots);
+    std::vector<In> in =
+        delta_rule_inputs(6, 8, 1, 2, 4, 6, per_channel, ragged_ints({0, 3, 3, 8}), slots);
     in.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
     in[7] = ragged_ints({2, 0, 3});
     add_kept(in);
@@ -185,13 +172,14 @@ void GatedDeltaNet::samples(Samples& s) {
     in.push_back(ragged_ints({5, 5, 66}));
     add_kept(in);
   }
-  s.add(inputs(1, 0, 1, 1, 3, 2, false, ragged_ints({0, 0}), ragged_ints({0})), Attrs{});
-  Sample& longer = s.add(
-      inputs(2, 200, 1, 2, 32, 33, false, ragged_ints({0, 67, 200}), ragged_ints({1, 0})), Attrs{});
+  s.add(delta_rule_inputs(1, 0, 1, 1, 3, 2, false, ragged_ints({0, 0}), ragged_ints({0})), Attrs{});
+  Sample& longer = s.add(delta_rule_inputs(2, 200, 1, 2, 32, 33, false, ragged_ints({0, 67, 200}),
+                                           ragged_ints({1, 0})),
+                         Attrs{});
   longer.length = 133, longer.grad = false;
   const In one = ragged_ints({0});
   auto bad = [&](size_t i, In with, const char* message) {
-    std::vector<In> in = inputs(2, 4, 2, 4, 3, 5, false, ragged_ints({0, 4}), one);
+    std::vector<In> in = delta_rule_inputs(2, 4, 2, 4, 3, 5, false, ragged_ints({0, 4}), one);
     in[i] = std::move(with);
     s.bad(std::move(in), Attrs{}, message);
   };

@@ -158,19 +158,11 @@ void add_literal_samples(Samples& s) {
 void GatedDeltaNetGrad::samples(Samples& s) {
   const auto inputs = [](int64_t slots, int64_t tokens, int64_t hk, int64_t hv, int64_t dk,
                          int64_t dv, bool per_channel, In q_start, In slot) {
-    const double k = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(dk, 1)));
-    In g{.shape = {tokens, hv}, .domain = {-0.5, 0}};
-    if (per_channel) g.shape.push_back(dk);
-    return std::vector<In>{In{.shape = {slots, hv, dk, dv}},
-                           In{.shape = {tokens, hk, dk}},
-                           In{.shape = {tokens, hk, dk}, .domain = {-k, k}},
-                           In{.shape = {tokens, hv, dv}},
-                           g,
-                           In{.shape = {tokens, hv}, .domain = {0, 1}},
-                           std::move(q_start),
-                           std::move(slot),
-                           In{.shape = {slots, hv, dk, dv}},
-                           In{.shape = {tokens, hv, dv}}};
+    std::vector<In> all = delta_rule_inputs(slots, tokens, hk, hv, dk, dv, per_channel,
+                                            std::move(q_start), std::move(slot));
+    all.push_back(In{.shape = {slots, hv, dk, dv}});
+    all.push_back(In{.shape = {tokens, hv, dv}});
+    return all;
   };
   const In starts = ragged_ints({0, 2, 2, 7}), slots = ragged_ints({3, 0, 1});
   s.add(inputs(4, 7, 2, 4, 5, 19, false, starts, slots), Attrs{}).length = 7;
