@@ -23,5 +23,6 @@ if(MLX_FOUND)
 else()
   message(STATUS "MLX ${MLX_WANTED} not found: no back end `mlx`")
   list(FILTER LAMELLA_SOURCES EXCLUDE REGEX "src/backends/mlx/")
-  list(APPEND LAMELLA_SOURCES src/backends/mlx/absent.cpp src/backends/mlx/gpu_format.cpp src/backends/mlx/gpu_source.cpp)
+  list(APPEND LAMELLA_SOURCES src/backends/mlx/absent.cpp src/backends/mlx/gpu_format.cpp src/backends/mlx/gpu_source.cpp
+       src/backends/mlx/gpu_wide.cpp)
 endif()

@@ -315,7 +315,7 @@ void check_sample(const ParityOptions& options, const Op& op, size_t index, cons
             else
               report.fail(name, str(problem, "; rerun: lamella check parity --op ", op.info.name,
                                     " --seed ", options.seed));
-          } catch (const UserError& e) {
+          } catch (const std::exception& e) {
             const bool unsupported = std::strstr(e.what(), "no kernel runs");
             if (unsupported)
               report.skip(name, e.what());
@@ -351,15 +351,25 @@ Report check_parity(const ParityOptions& options) {
   Report report;
   const Op* last = nullptr;
   std::set<size_t> taken;
+  size_t first = 0;  // of the op's entries
+  const auto finish = [&] {
+    if (last && options.done) options.done(*last, std::span(report.entries).subspan(first));
+    first = report.entries.size();
+  };
   for_each_case(
       options.op_pattern, report, [&](const Op& op, size_t i, const Sample& sample, DType dtype) {
-        if (&op != std::exchange(last, &op)) taken.clear();
+        if (&op != last) {
+          finish();
+          last = &op;
+          taken.clear();
+        }
         const bool is_full = static_cast<int64_t>(taken.size()) == options.samples_per_op &&
                              options.samples_per_op > 0 && !taken.count(i);
         if (!sample.error.empty() || is_full) return;
         taken.insert(i);
         check_sample(options, op, i, sample, dtype, report);
       });
+  finish();
   return report;
 }
 

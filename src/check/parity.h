@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct ParityOptions {
   std::string op_pattern = "*";
   uint64_t seed = 1;
   int64_t samples_per_op = 0;  // 0: all of them
+  // Called behind each op with what was found of it, if it is set.
+  std::function<void(const Op&, std::span<const Entry>)> done = nullptr;
 };
 
 Report check_parity(const ParityOptions& options);

@@ -1,5 +1,6 @@
 // lamella check parity|perf|support: a back end's kernels over the ops' own samples.
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "lamella/backends/cpu/cpu.h"
@@ -20,6 +21,7 @@ struct Options {
               device = "cpu";
   int64_t seed = 1, samples_per_op = 0;
   int threads = 0;
+  bool progress = false;
   CheckOutput output;
 };
 
@@ -66,11 +68,25 @@ std::vector<check::Subject> subjects(const Options& o) {
   return out;
 }
 
+// A line on stderr for an op that is done, and what failed of it.
+void print_done(const Op& op, std::span<const check::Entry> entries) {
+  int n[3] = {0, 0, 0};
+  for (const check::Entry& e : entries) {
+    ++n[static_cast<size_t>(e.outcome)];
+    if (e.outcome == check::Outcome::failed)
+      std::fprintf(stderr, "%s: %s\n", e.name.c_str(), e.detail.c_str());
+  }
+  std::fputs(
+      str(op.info.name, ": ", n[0], " passed, ", n[1], " failed, ", n[2], " skipped\n").c_str(),
+      stderr);
+}
+
 int run_parity(const Options& o) {
   check::Report report = check::check_parity({.subjects = subjects(o),
                                               .op_pattern = o.op,
                                               .seed = static_cast<uint64_t>(o.seed),
-                                              .samples_per_op = o.samples_per_op});
+                                              .samples_per_op = o.samples_per_op,
+                                              .done = o.progress ? print_done : nullptr});
   if (o.backend == "mlx" && o.mode == "compiled" && !mlx_compiles())
     report.fail("mlx compiled",
                 "MLX finds no g++ to compile with, and so ran everything uncompiled");
@@ -161,8 +177,10 @@ void add_kernel_checks(Command& check) {
     c.choice("--device", "D", o->device, names_of<MlxDevice>(), "where the mlx back end computes");
     c.text("--op", "GLOB", o->op, "only the ops whose names match");
     c.integer("--seed", "N", o->seed, {}, "seed of the random inputs");
-    if (row.run == run_parity)
+    if (row.run == run_parity) {
       c.integer("--samples-per-op", "N", o->samples_per_op, {0}, "samples of each op; 0 is all");
+      c.flag("--progress", o->progress, "a line on stderr behind each op, and what failed of it");
+    }
     c.integer("--threads", "N", o->threads, {0, 1024}, "threads; 0 is one a core");
     c.flag("--json", o->output.json, "one JSON object");
     c.flag("--all", o->output.all, "a line for what passed, too");

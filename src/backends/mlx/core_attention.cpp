@@ -16,6 +16,7 @@
 #include "lamella/ops/nn/layer_norm.h"
 #include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/nn/rope.h"
+#include "lamella/ops/nn/rope_sections.h"
 #include "lamella/ops/nn/softmax.h"
 
 namespace lamella::on_mlx {
@@ -251,21 +252,38 @@ Arrays paged_attention_row(LowerCx& cx) {
   return {as_output(cx, mx::transpose(y, {1, 0, 2}, cx.stream))};
 }
 
-// Cosines and sines of f64 angles, times m: [tokens, pairs].
-Arrays turns_at(LowerCx& cx, std::span<const int64_t> positions, const std::vector<double>& f,
+// Cosines and sines of f64 angles, times m: [tokens, pairs]. Pair i turns by the positions of its
+// section, [sections, tokens].
+Arrays turns_at(LowerCx& cx, std::span<const int64_t> positions,
+                const std::vector<int64_t>& section, size_t n_tokens, const std::vector<double>& f,
                 double m) {
   std::vector<double> c, s;
-  for (int64_t p : positions)
-    for (double frequency : f) {
-      c.push_back(std::cos(static_cast<double>(p) * frequency) * m);
-      s.push_back(std::sin(static_cast<double>(p) * frequency) * m);
+  for (size_t token = 0; token < n_tokens; ++token)
+    for (size_t i = 0; i < f.size(); ++i) {
+      const size_t at = static_cast<size_t>(section[i]) * n_tokens + token;
+      const double angle = static_cast<double>(positions[at]) * f[i];
+      c.push_back(std::cos(angle) * m);
+      s.push_back(std::sin(angle) * m);
     }
-  const std::vector<int64_t> shape{static_cast<int64_t>(positions.size()),
-                                   static_cast<int64_t>(f.size())};
+  const std::vector<int64_t> shape{static_cast<int64_t>(n_tokens), static_cast<int64_t>(f.size())};
   const auto table = [&](const std::vector<double>& v) {
     return cx.run.memory.give(Tensor::from(kF32, shape, v));
   };
   return {table(c), table(s)};
+}
+
+Arrays turns_at(LowerCx& cx, std::span<const int64_t> positions, const std::vector<double>& f,
+                double m) {
+  return turns_at(cx, positions, std::vector<int64_t>(f.size(), 0), positions.size(), f, m);
+}
+
+// The frequencies of n_rot / 2 pairs, over their factors in input 2.
+std::vector<double> frequencies(LowerCx& cx, const Rope::Attrs& a, int64_t n_rot) {
+  std::vector<double> f = Rope::frequencies(a, n_rot);
+  if (!cx.has(2)) return f;
+  const std::vector<double> factors = cx.given(2).to_doubles();
+  for (size_t i = 0; i < f.size(); ++i) f[i] /= factors[i];
+  return f;
 }
 
 // Those of a rope, once for all nodes that turn alike.
@@ -277,12 +295,8 @@ Arrays turns_of(LowerCx& cx, int64_t n_rot) {
   const auto key = std::pair(static_cast<const std::byte*>(cx.given(1).data()), what);
   const auto found = cx.run.made.find(key);
   if (found != cx.run.made.end()) return found->second;
-  std::vector<double> f = Rope::frequencies(a, n_rot);
-  if (cx.has(2)) {
-    const std::vector<double> factors = cx.given(2).to_doubles();
-    for (size_t i = 0; i < f.size(); ++i) f[i] /= factors[i];
-  }
-  const Arrays made = turns_at(cx, cx.given(1).to_ints(), f, Rope::magnitude(a));
+  const Arrays made =
+      turns_at(cx, cx.given(1).to_ints(), frequencies(cx, a, n_rot), Rope::magnitude(a));
   return cx.run.made.emplace(key, made).first->second;
 }
 
@@ -291,9 +305,8 @@ bool turns_given(const Graph& g, const Node& n) {
          is_up_to_f32(g.type(n.inputs[0]).dtype);
 }
 
-int64_t n_rotated(LowerCx& cx) {
-  const int64_t n = cx.attrs<Rope::Attrs>().n_rot;
-  return n > 0 ? n : cx.in(0).shape(2);
+int n_rotated(LowerCx& cx, int64_t n_rot) {
+  return n_rot > 0 ? static_cast<int>(n_rot) : cx.in(0).shape(2);
 }
 
 // x f32[tokens, heads, n], every pair of it turned.
@@ -320,15 +333,31 @@ mx::array part_of_heads(LowerCx& cx, const mx::array& x, int from, int to) {
   return mx::slice(x, {0, 0, from}, {x.shape(0), x.shape(1), to}, cx.stream);
 }
 
-Arrays rope_row(LowerCx& cx) {
-  const mx::array& given = cx.in(0);
-  const int n = static_cast<int>(n_rotated(cx)), dim = given.shape(2);
-  if (given.size() == 0 || n == 0) return {given};
-  const mx::array x = wide(cx, given);
-  const mx::array y =
-      turned(cx, part_of_heads(cx, x, 0, n), turns_of(cx, n), cx.attrs<Rope::Attrs>().pairing);
+// The first n elements of each head.
+Arrays partly_turned(LowerCx& cx, int n, const Arrays& turns, RopePairing pairing) {
+  const mx::array x = wide(cx, cx.in(0));
+  const int dim = x.shape(2);
+  const mx::array y = turned(cx, part_of_heads(cx, x, 0, n), turns, pairing);
   if (n == dim) return {as_output(cx, y)};
   return {as_output(cx, mx::concatenate({y, part_of_heads(cx, x, n, dim)}, 2, cx.stream))};
+}
+
+Arrays rope_row(LowerCx& cx) {
+  const auto& a = cx.attrs<Rope::Attrs>();
+  const int n = n_rotated(cx, a.n_rot);
+  if (cx.in(0).size() == 0 || n == 0) return {cx.in(0)};
+  return partly_turned(cx, n, turns_of(cx, n), a.pairing);
+}
+
+Arrays rope_sections_row(LowerCx& cx) {
+  const auto& a = cx.attrs<RopeSections::Attrs>();
+  const int n = n_rotated(cx, a.n_rot);
+  if (cx.in(0).size() == 0 || n == 0) return {cx.in(0)};
+  const std::vector<int64_t> positions = cx.given(1).to_ints();
+  const Arrays turns = turns_at(cx, positions, RopeSections::sections_of(a, n / 2),
+                                static_cast<size_t>(cx.in(0).shape(0)),
+                                frequencies(cx, a.rope(), n), Rope::magnitude(a.rope()));
+  return partly_turned(cx, n, turns, a.pairing);
 }
 
 // Each half of a head by the positions along one axis.
@@ -356,7 +385,7 @@ bool turns_f32(const Graph& g, const Node& n) {
 
 Arrays rope_kernel_row(LowerCx& cx) {
   const mx::array& x = cx.in(0);
-  const int n = static_cast<int>(n_rotated(cx)), size = static_cast<int>(x.size());
+  const int n = n_rotated(cx, cx.attrs<Rope::Attrs>().n_rot), size = static_cast<int>(x.size());
   if (size == 0 || n == 0) return {x};
   const Arrays turns = turns_of(cx, n);
   const bool halves = cx.attrs<Rope::Attrs>().pairing == RopePairing::halves;
@@ -398,6 +427,7 @@ std::span<const CoreRow> core_attention_rows() {
       {&op<RmsNorm>, "mlx::core::fast::rms_norm", rms_norm_row, is_narrow_or_f32},
       {&op<Rope>, "kernel rope", rope_kernel_row, turns_f32, kReadsGiven | kKernel},
       {&op<Rope>, "mlx::core::multiply", rope_row, turns_given, kReadsGiven},
+      {&op<RopeSections>, "mlx::core::multiply", rope_sections_row, turns_given, kReadsGiven},
       {&op<Softmax>, "mlx::core::softmax", softmax_row, is_narrow_or_f32},
   };
   return kRows;

@@ -1,5 +1,6 @@
 #include "lamella/backends/mlx/core_row.h"
 
+#include <mlx/backend/metal/metal.h>
 #include <mlx/ops.h>
 
 #include <algorithm>
@@ -58,11 +59,16 @@ mx::array LowerCx::checked_given(size_t i, int64_t size) {
   return wraps ? checked(in(i), size) : in(i);
 }
 
+void LowerCx::check_matrices(const mx::array& is_bad, planned::Status::Code problem) {
+  run.checks.push_back({node_, 0, 1, is_bad, mx::any(is_bad, stream), problem});
+}
+
 std::span<const CoreRow> core_rows() {
   static const std::vector<CoreRow> rows = [] {
     std::vector<CoreRow> all;
-    for (auto list : {core_kernel_rows, core_shape_rows, core_math_rows, core_reduce_rows,
-                      core_attention_rows, core_index_rows, core_random_rows, core_spatial_rows}) {
+    for (auto list :
+         {core_kernel_rows, core_shape_rows, core_math_rows, core_reduce_rows, core_attention_rows,
+          core_index_rows, core_random_rows, core_spatial_rows, core_wide_rows}) {
       const auto rows = list();
       all.insert(all.end(), rows.begin(), rows.end());
     }
@@ -77,6 +83,21 @@ bool is_given(const Graph& graph, const Node& node, size_t input) {
   return from.op->has(kStructural) && !from.is(op<Sizes>);
 }
 
+namespace {
+
+// The sizes of an output name a symbol that the node itself binds.
+bool binds_sizes(const Node& node) {
+  SymbolsUsed used;
+  for (const Type& t : node.outputs)
+    for (Dim d : t.shape) used.add(d);
+  return std::any_of(used.symbols().begin(), used.symbols().end(), [&](const DimExpr* s) {
+    return std::any_of(node.fresh.begin(), node.fresh.end(),
+                       [&](Dim fresh) { return fresh.expr() == s; });
+  });
+}
+
+}  // namespace
+
 const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget target,
                              std::string_view force) {
   const auto is_mlx = [&](const Type& t) {
@@ -84,7 +105,7 @@ const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget ta
   };
   for (const Type& t : node.outputs)
     if (!is_mlx(t)) return nullptr;
-  if (!node.fresh.empty()) return nullptr;
+  if (binds_sizes(node)) return nullptr;
   bool has_bytes = false;
   for (ValueId id : node.inputs) has_bytes = has_bytes || (!id.absent() && !is_mlx(graph.type(id)));
   const CoreRow* first = nullptr;
@@ -93,6 +114,7 @@ const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget ta
     const bool is_kernel = row.needs & kKernel;
     if (is_kernel ? !target.on_gpu : has_bytes != bool(row.needs & kReencodes)) continue;
     if (row.needs & kOnGpu && !target.on_gpu) continue;
+    if (row.needs & kF64Kernel && mx::metal::is_available()) continue;
     if (target.keeps_traces && row.needs & (kReencodes | kReadsGiven)) continue;
     if (row.accepts && !row.accepts(graph, node)) continue;
     if (row.name == force) return &row;

@@ -12,6 +12,7 @@
 
 #include "lamella/backends/mlx/device_memory.h"
 #include "lamella/backends/mlx/reencode.h"
+#include "lamella/backends/planned/row.h"
 #include "lamella/ir/graph.h"
 #include "lamella/passes/target.h"
 
@@ -21,11 +22,13 @@ namespace mx = ::mlx::core;
 
 using Arrays = std::vector<mx::array>;
 
-// Positions that must lie in [least, size). MLX itself ends the process where they do not.
+// Positions that must lie in [least, size), or flags that must be 0. MLX itself ends the process
+// where positions do not.
 struct IndexCheck {
   uint32_t node = 0;
   int64_t least = 0, size = 0;
   mx::array indices, is_bad;  // is_bad: one bool for all of them
+  planned::Status::Code problem = planned::Status::index_out_of_range;
 };
 
 // What the nodes of one run share while they are lowered.
@@ -73,6 +76,8 @@ class LowerCx {
   mx::array checked_below(const mx::array& indices, int64_t size);
   // The same of input i, looked at here where the run is given it.
   mx::array checked_given(size_t i, int64_t size);
+  // Notes the matrices of a batch whose flag, i32, is 1.
+  void check_matrices(const mx::array& is_bad, planned::Status::Code problem);
 
   Lowering& run;
   const mx::Stream stream;
@@ -90,6 +95,7 @@ enum CoreNeeds : uint32_t {
   kReadsGiven = 2,  // the values of inputs that the run is given
   kKernel = 4,      // a GPU, which compiles its source
   kOnGpu = 16,      // a GPU, whose functions are more exact than MLX's on the CPU
+  kF64Kernel = 32,  // that GPU computes in f64
   kAppends = 8,     // (no need:) what it writes into a state lies where nothing counts as valid
 };
 
@@ -117,6 +123,7 @@ std::span<const CoreRow> core_attention_rows();
 std::span<const CoreRow> core_kernel_rows();
 std::span<const CoreRow> core_random_rows();
 std::span<const CoreRow> core_spatial_rows();
+std::span<const CoreRow> core_wide_rows();
 
 // The row that takes the node, the one named `force` if it does; null when there is none. All
 // inputs and outputs have MLX's types, but for weights of rows that say so.

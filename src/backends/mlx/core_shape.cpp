@@ -38,14 +38,14 @@ Arrays expand_rows(LowerCx& cx) { return {mx::broadcast_to(cx.in(0), cx.out_shap
 
 // What a slice takes, as MLX says it.
 struct Part {
-  mx::Shape start, stop, step;
+  mx::Shape start, stop, step, size;
   bool is_empty = false;
 };
 
 Part part_of(LowerCx& cx, const mx::array& x, size_t starts) {
   const auto& a = cx.attrs<SliceAttrs>();
   const std::vector<int64_t> from = cx.known(starts), to = cx.known(starts + 1);
-  Part p{mx::Shape(x.ndim(), 0), x.shape(), mx::Shape(x.ndim(), 1)};
+  Part p{mx::Shape(x.ndim(), 0), x.shape(), mx::Shape(x.ndim(), 1), x.shape()};
   for (size_t i = 0; i < from.size(); ++i) {
     const int d = positive_axis(a.axes.empty() ? static_cast<int64_t>(i) : a.axes[i], x.ndim());
     const int64_t n = x.shape(d);
@@ -58,6 +58,7 @@ Part part_of(LowerCx& cx, const mx::array& x, size_t starts) {
     // A stop below 0 counts from the end, in MLX too.
     p.stop[d] = static_cast<int32_t>(end < 0 ? end - n : std::min(end, n));
     p.step[d] = static_cast<int32_t>(r.step);
+    p.size[d] = static_cast<int32_t>(r.size);
   }
   return p;
 }
@@ -69,25 +70,42 @@ Arrays slice_rows(LowerCx& cx) {
   return {mx::slice(x, p.start, p.stop, p.step, cx.stream)};
 }
 
-// Forwards only, and over what is known before it runs.
-bool updates_forwards(const Graph& g, const Node& n) {
-  const auto& steps = n.attrs.as<SliceAttrs>().steps;
-  return g.known(n.inputs[2]) && g.known(n.inputs[3]) &&
-         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s > 0; });
+bool updates_known(const Graph& g, const Node& n) {
+  return g.known(n.inputs[2]) && g.known(n.inputs[3]);
 }
 
 bool updates_given(const Graph& g, const Node& n) {
-  const auto& steps = n.attrs.as<SliceAttrs>().steps;
   const auto is_there = [&](size_t i) { return g.known(n.inputs[i]) || is_given(g, n, i); };
-  return is_there(2) && is_there(3) &&
-         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s > 0; });
+  return is_there(2) && is_there(3);
+}
+
+// The update along an axis that is gone through backwards, from its last element on.
+mx::array backwards(LowerCx& cx, const mx::array& x, int axis) {
+  mx::Shape start(x.ndim(), 0), stop = x.shape(), step(x.ndim(), 1);
+  start[axis] = x.shape(axis) - 1;
+  stop[axis] = -x.shape(axis) - 1;
+  step[axis] = -1;
+  return mx::slice(x, start, stop, step, cx.stream);
 }
 
 Arrays slice_update_rows(LowerCx& cx) {
   const mx::array& x = cx.in(0);
-  const Part p = part_of(cx, x, 2);
+  Part p = part_of(cx, x, 2);
+  mx::array update = cx.in(1);
+  for (int d = 0; d < static_cast<int>(x.ndim()); ++d)
+    CHECK_USER(p.size[d] == update.shape(d), cx.where(),
+               ": sizes of slice and update differ at axis ", d, "; got ", p.size[d], " and ",
+               update.shape(d));
   if (p.is_empty || x.size() == 0) return {x};
-  return {mx::slice_update(x, cx.in(1), p.start, p.stop, p.step, cx.stream)};
+  for (int d = 0; d < static_cast<int>(x.ndim()); ++d) {
+    if (p.step[d] > 0) continue;
+    // MLX writes forwards only.
+    update = backwards(cx, update, d);
+    p.stop[d] = p.start[d] + 1;
+    p.start[d] += p.step[d] * (update.shape(d) - 1);
+    p.step[d] = -p.step[d];
+  }
+  return {mx::slice_update(x, update, p.start, p.stop, p.step, cx.stream)};
 }
 
 Arrays split_rows(LowerCx& cx) {
@@ -119,7 +137,7 @@ std::span<const CoreRow> core_shape_rows() {
       {&op<Expand>, "mlx::core::broadcast_to", expand_rows, is_view},
       {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
       {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
-      {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_forwards},
+      {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_known},
       {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_given, kReadsGiven},
       {&op<Split>, "mlx::core::split", split_rows, is_view},
       {&op<Squeeze>, "mlx::core::squeeze", reshape_rows},

@@ -8,6 +8,7 @@
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/mlx/core_row.h"
+#include "lamella/ops/evaluate.h"
 #include "lamella/ops/signal/fft.h"
 #include "lamella/ops/signal/irfft.h"
 #include "lamella/ops/signal/rfft.h"
@@ -15,6 +16,7 @@
 #include "lamella/ops/spatial/conv_grad_w.h"
 #include "lamella/ops/spatial/conv_transpose.h"
 #include "lamella/ops/spatial/max_pool.h"
+#include "lamella/ops/spatial/resize.h"
 
 namespace lamella::on_mlx {
 namespace {
@@ -202,6 +204,57 @@ Arrays max_pool_row(LowerCx& cx) {
   return {mx::max(mx::as_strided(padded, windows, strides, 0, cx.stream), taps, false, cx.stream)};
 }
 
+bool resizes(const Graph& g, const Node& n) {
+  const DType t = g.type(n.inputs[0]).dtype;
+  return is_up_to_f32(g, n) || t.is_int() || t.is_bool();
+}
+
+// x along an axis: what counts there follows from sizes alone, and is found here, in f64.
+mx::array sampled(LowerCx& cx, const mx::array& x, const ResizeTaps& taps, const Graph& values,
+                  int axis) {
+  const std::vector<RefTensor> found = evaluate_graph(values, {}).outputs;
+  const size_t n_taps = taps.elements.size();
+  mx::Shape along(x.ndim(), 1);
+  along[axis] = static_cast<int>(found[0].i.size());
+  mx::array sum = x;
+  for (size_t i = 0; i < n_taps; ++i) {
+    const std::vector<int64_t> n{along[axis]};
+    const mx::array at =
+        cx.run.memory.give(Tensor::from(kI32, n, std::span<const int64_t>(found[i].i)));
+    mx::array part = mx::take(x, at, axis, cx.stream);
+    if (taps.weights.empty()) return part;
+    const mx::array weight =
+        cx.run.memory.give(Tensor::from(kF32, n, std::span<const double>(found[n_taps + i].f)));
+    part = mx::multiply(part, mx::reshape(weight, along, cx.stream), cx.stream);
+    sum = i == 0 ? part : mx::add(sum, part, cx.stream);
+  }
+  return sum;
+}
+
+Arrays resize_row(LowerCx& cx) {
+  Resize::Attrs a = cx.attrs<Resize::Attrs>();
+  const mx::Shape shape = cx.out_shape(0);
+  const mx::array nothing = mx::zeros(shape, cx.out_dtype(0), cx.stream);
+  if (nothing.size() == 0) return {nothing};
+  const bool is_float = cx.node().outputs[0].dtype.is_float();
+  mx::array x = is_float ? wide(cx, cx.in(0)) : cx.in(0);
+  for (Dim& size : a.sizes.dims) size = Dim(cx.value(size));
+  const int rank = static_cast<int>(x.ndim()),
+            n_axes = a.axes.empty() ? rank : static_cast<int>(a.axes.size());
+  for (int i = 0; i < n_axes; ++i) {
+    const size_t at = static_cast<size_t>(i);
+    const int axis = a.axes.empty() ? i : static_cast<int>((a.axes[at] + rank) % rank);
+    // Every place is its own element.
+    if (x.shape(axis) == shape[axis] && (a.scales.empty() || a.scales[at] == 1)) continue;
+    Graph values("taps");
+    const ResizeTaps taps = Resize::taps(values, a, at, Dim(x.shape(axis)));
+    for (const Value& v : taps.elements) values.output(str("y", values.outputs().size()), v);
+    for (const Value& v : taps.weights) values.output(str("y", values.outputs().size()), v);
+    x = sampled(cx, x, taps, values, axis);
+  }
+  return {as_output(cx, x)};
+}
+
 // Pairs (real, imaginary) along the last axis as complex numbers, and back.
 mx::array complex_of(LowerCx& cx, const mx::array& pairs) {
   const mx::array dense = mx::contiguous(wide(cx, pairs), false, cx.stream);
@@ -252,6 +305,7 @@ std::span<const CoreRow> core_spatial_rows() {
       {&op<Fft>, "mlx::core::fft::fftn", fft_row, is_up_to_f32},
       {&op<Irfft>, "mlx::core::fft::irfftn", irfft_row, is_up_to_f32},
       {&op<MaxPool>, "mlx::core::max", max_pool_row, pools_floats},
+      {&op<Resize>, "mlx::core::take", resize_row, resizes},
       {&op<Rfft>, "mlx::core::fft::rfftn", rfft_row, is_up_to_f32},
   };
   return kRows;

@@ -269,8 +269,8 @@ void MlxFrame::check_indices() {
     evaluate_now({all});
     for (size_t i = 0; i < all.size(); ++i) {
       const int64_t index = all.data<int64_t>()[i];
-      CHECK_USER(index >= c.least && index < c.size, plan_->graph.describe(c.node),
-                 ": index out of range; got ", index, " at position ", i);
+      CHECK_USER(index >= c.least && index < c.size, plan_->graph.describe(c.node), ": ",
+                 planned::message_of({c.problem, static_cast<int64_t>(i), index}));
     }
   }
 }

@@ -338,11 +338,14 @@ Choice choose(const Graph& g, const Node& n, const Device& device, std::string_v
   if (is_view(g, n)) {
     Choice view;
     view.way = is_carried_as_bytes(g, n) ? Way::bytes : Way::view;
+    if (device.on_gpu()) return core || view.way == Way::view ? core : view;
     return core && prefers_core ? core : view;
   }
   if (device.on_gpu()) return core;
   const Choice primitive = primitive_choice(g, n, device, force);
   if (primitive && primitive_name(*primitive.row) == force) return primitive;
+  // A formula's steps have rows of the CPU, where MLX's own functions have no vector code.
+  if (core && !primitive && !prefers_core && n.op->is_composite()) return Choice{};
   if (core) return prefers_core || !primitive ? core : primitive;
   // A formula over mlx::core's ops, unless MLX cannot hold what it is over.
   const auto is_bytes = [&](ValueId id) {

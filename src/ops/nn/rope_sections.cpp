@@ -17,8 +17,9 @@ int64_t rotated(const RopeSections::Attrs& a, Dim dim) {
   return a.n_rot != 0 ? a.n_rot : dim.value();
 }
 
-// The section of each pair.
-std::vector<int64_t> sections_of(const RopeSections::Attrs& a, int64_t n_pairs) {
+}  // namespace
+
+std::vector<int64_t> RopeSections::sections_of(const Attrs& a, int64_t n_pairs) {
   const int64_t n = static_cast<int64_t>(a.sections.size());
   const int64_t all = std::accumulate(a.sections.begin(), a.sections.end(), int64_t{0});
   std::vector<int64_t> out;
@@ -33,8 +34,6 @@ std::vector<int64_t> sections_of(const RopeSections::Attrs& a, int64_t n_pairs) 
   }
   return out;
 }
-
-}  // namespace
 
 void RopeSections::type(TypeCx& cx, const Attrs& a) {
   cx.require_float(0), cx.require_int(1);

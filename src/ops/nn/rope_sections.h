@@ -48,6 +48,8 @@ struct RopeSections {
   static void type(TypeCx& cx, const Attrs& a);
   static Value expand(const Args& args, const Attrs& a);
   static void samples(Samples& s);
+  // The section of each pair.
+  static std::vector<int64_t> sections_of(const Attrs& a, int64_t n_pairs);
 };
 inline constexpr Call<RopeSections> rope_sections;
 

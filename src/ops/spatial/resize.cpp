@@ -42,10 +42,6 @@ Value places(Graph& g, const Axis& x, ResizeCoordinates coordinates) {
 
 Value inside(Value at, Value last) { return minimum(maximum(at, scalar_like(at, 0)), last); }
 
-Value taken(Value x, Value at, Value last, int64_t axis) {
-  return gather(x, cast(inside(at, last), {.to = kI64}), {.axis = axis});
-}
-
 Value rounded(Value at, ResizeRounding rounding) {
   switch (rounding) {
     case ResizeRounding::prefer_floor:
@@ -67,32 +63,41 @@ Values cubic_weights(Value t, double a) {
   return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
 }
 
+Value element_at(Value place, Value last) { return cast(inside(place, last), {.to = kI64}); }
+
+ResizeTaps taps_along(Graph& g, const Axis& axis, const Resize::Attrs& a) {
+  const Value at = places(g, axis, a.coordinates), last = number(g, axis.from - 1);
+  if (a.mode == ResizeMode::nearest) return {{element_at(rounded(at, a.rounding), last)}, {}};
+  const Value left = floor(at), t = at - left;
+  ResizeTaps taps;
+  taps.weights = a.mode == ResizeMode::linear ? linear_weights(t) : cubic_weights(t, a.cubic_a);
+  const double first = a.mode == ResizeMode::linear ? 0 : -1;
+  Value total;
+  for (size_t i = 0; i < taps.weights.size(); ++i) {
+    const Value place = left + (first + static_cast<double>(i));
+    taps.elements.push_back(element_at(place, last));
+    if (!a.exclude_outside) continue;
+    const Value counts =
+        logical_and(less_equal(scalar_like(place, 0), place), less_equal(place, last));
+    taps.weights[i] = where(counts, taps.weights[i], scalar_like(place, 0));
+    total = i == 0 ? taps.weights[i] : total + taps.weights[i];
+  }
+  if (a.exclude_outside)
+    for (Value& w : taps.weights) w = w / total;
+  return taps;
+}
+
 // x along one axis, in x's type.
 Value resized(Value x, const Axis& axis, const Resize::Attrs& a) {
-  Graph& g = *x.graph;
-  const Value at = places(g, axis, a.coordinates), last = number(g, axis.from - 1);
-  if (a.mode == ResizeMode::nearest) return taken(x, rounded(at, a.rounding), last, axis.axis);
-  const Value left = floor(at), t = at - left;
-  Values weights = a.mode == ResizeMode::linear ? linear_weights(t) : cubic_weights(t, a.cubic_a);
-  const double first = a.mode == ResizeMode::linear ? 0 : -1;
-  if (a.exclude_outside) {
-    Value total;
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const Value place = left + (first + static_cast<double>(i));
-      const Value counts =
-          logical_and(less_equal(scalar_like(place, 0), place), less_equal(place, last));
-      weights[i] = where(counts, weights[i], scalar_like(place, 0));
-      total = i == 0 ? weights[i] : total + weights[i];
-    }
-    for (Value& w : weights) w = w / total;
-  }
+  const ResizeTaps taps = taps_along(*x.graph, axis, a);
+  if (taps.weights.empty()) return gather(x, taps.elements[0], {.axis = axis.axis});
   Shape along;
   for (size_t i = static_cast<size_t>(axis.axis); i < x.shape().rank(); ++i)
     along.dims.push_back(along.dims.empty() ? axis.to : Dim(1));
   Value y;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const Value part = taken(x, left + (first + static_cast<double>(i)), last, axis.axis) *
-                       reshape_to(as_dtype(weights[i], x.dtype()), along);
+  for (size_t i = 0; i < taps.weights.size(); ++i) {
+    const Value part = gather(x, taps.elements[i], {.axis = axis.axis}) *
+                       reshape_to(as_dtype(taps.weights[i], x.dtype()), along);
     y = i == 0 ? part : y + part;
   }
   return y;
@@ -103,7 +108,16 @@ int64_t axis_at(const Resize::Attrs& a, size_t i, size_t rank) {
   return a.axes[i] < 0 ? a.axes[i] + static_cast<int64_t>(rank) : a.axes[i];
 }
 
+Axis axis_of(const Resize::Attrs& a, size_t i, int64_t axis, Dim from) {
+  if (a.sizes.rank() > 0) return {axis, from, a.sizes.dims[i], {}};
+  return {axis, from, floor_mul(from, a.scales[i]), a.scales[i]};
+}
+
 }  // namespace
+
+ResizeTaps Resize::taps(Graph& g, const Attrs& a, size_t i, Dim from) {
+  return taps_along(g, axis_of(a, i, 0, from), a);
+}
 
 void Resize::type(TypeCx& cx, const Attrs& a) {
   Shape y = cx.shape(0);
@@ -138,14 +152,8 @@ Value Resize::expand(const Args& args, const Attrs& a) {
   Value x = type.is_float() ? wide(args[0]) : args[0];
   const size_t n = a.axes.empty() ? x.shape().rank() : a.axes.size();
   for (size_t i = 0; i < n; ++i) {
-    Axis axis{axis_at(a, i, x.shape().rank()), {}, {}, {}};
-    axis.from = x.shape()[axis.axis];
-    if (a.sizes.rank() > 0) {
-      axis.to = a.sizes.dims[i];
-    } else {
-      axis.scale = a.scales[i];
-      axis.to = floor_mul(axis.from, a.scales[i]);
-    }
+    const int64_t at = axis_at(a, i, x.shape().rank());
+    const Axis axis = axis_of(a, i, at, x.shape()[at]);
     // Every place is its own element.
     const bool same =
         compare(axis.from, axis.to) == Equal::yes && (!axis.scale || *axis.scale == 1);

@@ -31,6 +31,12 @@ struct EnumNames<ResizeRounding> {
                                                          "ceil"};
 };
 
+// Along one axis: for each place of the output the elements that count, i64 [to] each, and their
+// weights, f64 [to]; none where the nearest element counts.
+struct ResizeTaps {
+  Values elements, weights;
+};
+
 struct Resize {
   static constexpr Info info{
       .name = "resize",
@@ -63,6 +69,8 @@ struct Resize {
   };
   static void type(TypeCx& cx, const Attrs& a);
   static Value expand(const Args& args, const Attrs& a);
+  // Of the i-th of its axes, `from` elements long; values of g.
+  static ResizeTaps taps(Graph& g, const Attrs& a, size_t i, Dim from);
   static void samples(Samples& s);
 };
 inline constexpr Call<Resize> resize;
