@@ -8,6 +8,7 @@
 #include "lamella/models/decoder_params.h"
 #include "lamella/models/feed_forward.h"
 #include "lamella/models/recurrent_family.h"
+#include "lamella/models/size_rows.h"
 #include "lamella/ops/activation/softplus.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/math/sigmoid.h"
@@ -37,6 +38,9 @@ class HybridBuilder {
     CHECK_USER(r_.inner % r_.rank == 0 && r_.rank % r_.groups == 0, checkpoint.source,
                ": heads of the delta rule do not divide; got inner size ", r_.inner, ", ", r_.rank,
                " value heads and ", r_.groups, " key heads");
+    CHECK_USER(p_.heads <= kMaxSize / p_.key_length, checkpoint.source,
+               ": the heads of a layer are too large; got ", p_.heads, " of ", p_.key_length,
+               "; want ", kMaxSize, " in all");
   }
 
   Model build() {

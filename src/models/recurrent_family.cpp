@@ -23,13 +23,16 @@ constexpr StateSpaceFamily kStateSpaces[] = {
     // sorted:end
 };
 
+// Products of three of them fit in 64 bits.
+constexpr int64_t kMaxPart = int64_t{1} << 20;
+
 constexpr SizeRow<RecurrentParams> kSizes[] = {
     {"ssm.conv_kernel", &RecurrentParams::taps, nullptr, 2, 256},
-    {"ssm.inner_size", &RecurrentParams::inner},
-    {"ssm.state_size", &RecurrentParams::state},
-    {"ssm.time_step_rank", &RecurrentParams::rank},
-    {"ssm.group_count", &RecurrentParams::groups,
-     [](const RecurrentParams&) { return int64_t{1}; }},
+    {"ssm.inner_size", &RecurrentParams::inner, nullptr, 1, kMaxPart},
+    {"ssm.state_size", &RecurrentParams::state, nullptr, 1, kMaxPart},
+    {"ssm.time_step_rank", &RecurrentParams::rank, nullptr, 1, kMaxPart},
+    {"ssm.group_count", &RecurrentParams::groups, [](const RecurrentParams&) { return int64_t{1}; },
+     1, kMaxPart},
     {"full_attention_interval", &RecurrentParams::interval,
      [](const RecurrentParams&) { return int64_t{4}; }, 1, kMaxLayers},
     {"expert_shared_feed_forward_length", &RecurrentParams::shared_hidden,

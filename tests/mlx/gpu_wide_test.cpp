@@ -155,9 +155,12 @@ TEST_F(GpuWide, SpecialFunctionsAreThoseOfTheCpu) {
   for (size_t i = 0; i < 300; ++i) {
     const float want =
         static_cast<float>(polygamma_of(static_cast<double>(order[i]), static_cast<double>(at[i])));
-    EXPECT_TRUE(y[i] == want || std::isnan(want) ? std::isnan(y[i])
-                                                 : std::abs(y[i] - want) <= 1e-5f * std::abs(want))
-        << order[i] << ", " << at[i] << ": " << y[i] << " for " << want;
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(y[i])) << order[i] << ", " << at[i];
+      continue;
+    }
+    if (y[i] == want) continue;  // infinite, too
+    EXPECT_LE(std::abs(y[i] - want), 1e-5f * std::abs(want)) << order[i] << ", " << at[i];
   }
 }
 

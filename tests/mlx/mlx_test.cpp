@@ -12,7 +12,11 @@
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/control/loop.h"
 #include "lamella/ops/index/gather.h"
+#include "lamella/ops/linalg/cholesky.h"
+#include "lamella/ops/linalg/det.h"
 #include "lamella/ops/linalg/matmul.h"
+#include "lamella/ops/linalg/solve.h"
+#include "lamella/ops/linalg/triangular_solve.h"
 #include "lamella/ops/math/div.h"
 #include "lamella/ops/math/mod.h"
 #include "lamella/ops/operators.h"
@@ -63,6 +67,61 @@ TEST(Mlx, AnIndexOutOfRangeIsAnError) {
       }
       const TensorMap y = program->run({{"x", x}, {"at", ints({2}, {-1, 0})}});
       EXPECT_EQ(y.at("y").to_doubles(), (std::vector<double>{10, 12, 2, 4}));
+    }
+}
+
+// MLX's own LU ends the process at 0 by 0, and its Cholesky gives numbers for any matrix.
+TEST(Mlx, LinearSystemsOfNothing) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  struct Empty {
+    std::vector<int64_t> a, b;
+    std::vector<double> det;
+  };
+  const Empty cases[] = {{{0, 0}, {0, 3}, {1}},
+                         {{2, 0, 0}, {2, 0, 0}, {1, 1}},
+                         {{0, 3, 3}, {0, 3, 2}, {}},
+                         {{0, 0, 0}, {0, 0, 1}, {}}};
+  for (MlxLowering lowering : kLowerings)
+    for (MlxMode mode : kModes)
+      for (const Empty& e : cases) {
+        const auto shape = [](const std::vector<int64_t>& sizes) {
+          return Shape(std::vector<Dim>(sizes.begin(), sizes.end()));
+        };
+        Graph g;
+        const Value a = g.input("a", Type(kF32, shape(e.a))),
+                    b = g.input("b", Type(kF32, shape(e.b)));
+        g.output("solve", solve(a, b)), g.output("triangular_solve", triangular_solve(a, b));
+        g.output("cholesky", cholesky(a)), g.output("det", det(a));
+        const auto backend = make_mlx_backend({.threads = 1, .mode = mode, .lowering = lowering});
+        const TensorMap y =
+            compile(g, *backend)->run({{"a", Tensor(kF32, e.a)}, {"b", Tensor(kF32, e.b)}});
+        EXPECT_EQ(y.at("solve").shape(), e.b);
+        EXPECT_EQ(y.at("triangular_solve").shape(), e.b);
+        EXPECT_EQ(y.at("cholesky").shape(), e.a);
+        EXPECT_EQ(y.at("det").to_doubles(), e.det);
+      }
+}
+
+TEST(Mlx, LinearSystemsWithoutAnAnswerAreErrors) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxLowering lowering : kLowerings)
+    for (MlxMode mode : kModes) {
+      const auto backend = make_mlx_backend({.threads = 1, .mode = mode, .lowering = lowering});
+      const Tensor a = floats({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 4});
+      const auto problem = [&](auto op) {
+        Graph g;
+        g.output("y", op(g.input("a", Type(kF32, {2, 2, 2}))));
+        try {
+          compile(g, *backend)->run({{"a", a}});
+        } catch (const UserError& e) {
+          return std::string(e.what());
+        }
+        return std::string("an answer");
+      };
+      EXPECT_THAT(problem([](Value x) { return solve(x, x); }),
+                  testing::HasSubstr("matrix 1 of the batch is singular"));
+      EXPECT_THAT(problem([](Value x) { return cholesky(x); }),
+                  testing::HasSubstr("matrix 1 of the batch is not positive definite"));
     }
 }
 
