@@ -215,7 +215,7 @@ int run(const Options& o) {
     std::puts("");
   }
   if (model->backend().name() == "mlx")
-    std::fputs(mlx_counts_text(mlx_counts(model->backend())).c_str(), stdout);
+    std::fputs(mlx_counts_text(model->backend()).c_str(), stdout);
   print_requantized(requantized);
   return kDone;
 }

@@ -75,7 +75,7 @@ void print_stats(LanguageModel& model) {
   for (const auto& [name, bytes] : sizes)
     std::fprintf(stderr, "%-8s %s\n", name, human_bytes(static_cast<uint64_t>(bytes)).c_str());
   if (model.backend().name() != "mlx") return;
-  std::fputs(mlx_counts_text(mlx_counts(model.backend())).c_str(), stderr);
+  std::fputs(mlx_counts_text(model.backend()).c_str(), stderr);
 }
 
 int run(const Options& o) {

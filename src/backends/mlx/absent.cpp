@@ -12,6 +12,8 @@ std::string mlx_version() { return ""; }
 
 MlxCounts mlx_counts(const Backend&) { return {}; }
 
+std::vector<MlxCrossing> mlx_crossings(const Backend&) { return {}; }
+
 std::unique_ptr<Backend> make_mlx_backend(const MlxOptions&) {
   throw UserError(
       "mlx: this build has no MLX; want MLX 0.32.4; hint: ./x setup, then configure anew");

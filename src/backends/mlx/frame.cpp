@@ -179,11 +179,12 @@ void MlxFrame::give(const RunArgs& args) {
   const Graph& g = plan_->graph;
   DeviceMemory& memory = *plan_->device->memory;
   auto given = [&](const Tensor& t) { return memory.give(t); };
-  plan_->device->counters->crossings += memory.on_gpu() ? args.inputs.size() : 0;
   for (size_t i = 0; i < given_ids_.size(); ++i)
     given_[plan_->value(given_ids_[i])] = &given_tensor(args, i);
-  for (size_t i = 0; i < args.inputs.size(); ++i)
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
     arrays_[plan_->value(g.inputs()[i])] = given(args.inputs[i]);
+    plan_->cross(plan_->value(g.inputs()[i]), args.inputs[i].shape());
+  }
   if (memory.on_gpu()) take_states(args);
   for (size_t i = 0; i < args.states.size() && !memory.on_gpu(); ++i)
     arrays_[plan_->value(g.states()[i].in)] = given(args.states[i]);
@@ -244,9 +245,10 @@ void MlxFrame::finish(const RunArgs& args) {
   effects_.clear();
   evaluate_now(std::move(wanted));
   check_indices();
-  for (size_t i = 0; i < args.outputs.size(); ++i)
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
     put(plan_->value(g.outputs()[i].id), args.outputs[i]);
-  plan_->device->counters->crossings += plan_->device->on_gpu() ? args.outputs.size() : 0;
+    plan_->cross(plan_->value(g.outputs()[i].id), args.outputs[i].shape());
+  }
   // States are replaced only now, when everything has succeeded.
   if (plan_->device->on_gpu()) return keep_states(args);
   for (size_t i = 0; i < args.states.size(); ++i) {

@@ -88,9 +88,8 @@ void MlxFrame::build_step(uint32_t s) {
     if (plan_->is_dynamic[v] && !is_late) shapes_[v] = shape_of(v);
   }
   if (step.way == Way::host || step.way == Way::control) ++plan_->device->counters->host_steps;
-  if (is_late && plan_->device->on_gpu())
-    plan_->device->counters->crossings += plan_->graph.nodes()[step.node].inputs.size() +
-                                          plan_->graph.nodes()[step.node].outputs.size();
+  for (ValueId id : plan_->graph.nodes()[step.node].inputs)
+    if (is_late && !id.absent()) plan_->cross(plan_->value(id), shapes_[plan_->value(id)]);
   switch (step.way) {
     case Way::sizes:
       return set_outputs(step, lower_sizes(step));
@@ -255,6 +254,7 @@ void MlxFrame::adopt(const Step& step, size_t out, const Tensor& tensor) {
   bind_shape(plan_->graph.type(plan_->ids[v]), tensor.shape(), binding_,
              plan_->graph.describe(step.node));
   shapes_[v] = tensor.shape();
+  plan_->cross(v, tensor.shape());
   arrays_[v] = plan_->device->memory->give(tensor);
 }
 

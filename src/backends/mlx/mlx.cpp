@@ -3,6 +3,7 @@
 #include <mlx/version.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/target.h"
@@ -126,6 +127,31 @@ class MlxBackend final : public Backend {
             c.downloaded_bytes};
   }
 
+  std::vector<MlxCrossing> crossings() const {
+    on_mlx::Counters& c = *device_.counters;
+    std::map<std::string, MlxCrossing> found;
+    std::lock_guard lock(c.mutex);
+    for (const auto& weak : c.plans) {
+      const auto plan = weak.lock();
+      for (uint32_t v = 0; plan && v < plan->n_values; ++v) {
+        const on_mlx::Crossed& crossed = plan->crossed[v];
+        if (crossed.n == 0) continue;
+        const ValueId id = plan->ids[v];
+        const bool is_input = plan->graph.node(id).is(op<Input>);
+        std::string name =
+            is_input ? std::string(plan->graph.input_name(id)) : plan->graph.describe(id.node);
+        MlxCrossing& sum = found.try_emplace(name, MlxCrossing{name, 0, 0}).first->second;
+        sum.n += crossed.n;
+        sum.bytes += crossed.bytes;
+      }
+    }
+    std::vector<MlxCrossing> out;
+    for (const auto& [name, crossing] : found) out.push_back(crossing);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    return out;
+  }
+
   std::vector<std::string> rows(const Op& op) const override {
     return on_mlx::row_names(op, device_);
   }
@@ -151,6 +177,11 @@ std::string mlx_version() { return ::mlx::core::version(); }
 MlxCounts mlx_counts(const Backend& backend) {
   const auto* mlx = dynamic_cast<const MlxBackend*>(&backend);
   return mlx ? mlx->counts() : MlxCounts{};
+}
+
+std::vector<MlxCrossing> mlx_crossings(const Backend& backend) {
+  const auto* mlx = dynamic_cast<const MlxBackend*>(&backend);
+  return mlx ? mlx->crossings() : std::vector<MlxCrossing>{};
 }
 
 std::unique_ptr<Backend> make_mlx_backend(const MlxOptions& options) {

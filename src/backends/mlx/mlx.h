@@ -64,6 +64,14 @@ struct MlxCounts {
 // Zeros for another back end.
 MlxCounts mlx_counts(const Backend& backend);
 
+// What crossed, summed over the runs of the programs that still are; the most bytes first.
+struct MlxCrossing {
+  std::string node;
+  uint64_t n = 0;
+  int64_t bytes = 0;
+};
+std::vector<MlxCrossing> mlx_crossings(const Backend& backend);
+
 std::unique_ptr<Backend> make_mlx_backend(const MlxOptions& options = {});
 
 }  // namespace lamella

@@ -414,6 +414,14 @@ int64_t Plan::peak_bytes(const DimBinding& binding) const {
   return most;
 }
 
+void Plan::cross(uint32_t value, std::span<const int64_t> shape) const {
+  if (!crossed) return;
+  ++device->counters->crossings;
+  ++crossed[value].n;
+  const DType dtype = graph.type(ids[value]).dtype;
+  crossed[value].bytes += static_cast<int64_t>(tensor_bytes(dtype, shape));
+}
+
 std::shared_ptr<const Plan> Plan::make(Graph graph, std::shared_ptr<const Device> device,
                                        const CompileOptions& options,
                                        std::set<uint32_t> outer_symbols) {
@@ -421,6 +429,12 @@ std::shared_ptr<const Plan> Plan::make(Graph graph, std::shared_ptr<const Device
   plan->graph = std::move(graph);
   plan->device = std::move(device);
   Builder(*plan, options, std::move(outer_symbols)).build();
+  if (!plan->device->on_gpu()) return plan;
+  plan->crossed = std::make_unique<Crossed[]>(plan->n_values);
+  Counters& counters = *plan->device->counters;
+  std::lock_guard lock(counters.mutex);
+  std::erase_if(counters.plans, [](const auto& p) { return p.expired(); });
+  counters.plans.push_back(plan);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,11 +17,21 @@
 
 namespace lamella::on_mlx {
 
+class Plan;
+
 // See MlxCounts.
 struct Counters {
   std::atomic<uint64_t> traces{0}, retraces{0}, lazy_runs{0}, host_steps{0};
   std::atomic<int64_t> copied_bytes{0}, downloaded_bytes{0};
   std::atomic<uint64_t> crossings{0};
+  std::mutex mutex;
+  std::vector<std::weak_ptr<const Plan>> plans;  // on a GPU: whose values may cross
+};
+
+// How often a value went between a GPU's memory and the caller's.
+struct Crossed {
+  std::atomic<uint64_t> n{0};
+  std::atomic<int64_t> bytes{0};
 };
 
 // What the back end's programs share.
@@ -50,8 +61,6 @@ enum class Way : uint8_t {
   control,    // if, loop, scan
   reference,  // a fallback that was allowed
 };
-
-class Plan;
 
 struct Step {
   Way way = Way::primitive;
@@ -111,7 +120,10 @@ class Plan {
   std::vector<Region> regions;
   // Bytes of the values that are alive at once, where sizes are known.
   int64_t peak_bytes(const DimBinding& binding) const;
-  bool has_core = false;  // some step is made of MLX's own ops, which its stream runs
+  // Counts a crossing of that value.
+  void cross(uint32_t value, std::span<const int64_t> shape) const;
+  std::unique_ptr<Crossed[]> crossed;  // by value; on a GPU
+  bool has_core = false;               // some step is made of MLX's own ops, which its stream runs
 };
 
 }  // namespace lamella::on_mlx

@@ -86,7 +86,7 @@ void MlxFrame::call(Trace& trace, uint32_t r) {
   size_t at = 0;
   for (uint32_t v : region.outputs) arrays_[v] = outputs[at++];
   for (const IndexCheck& c : trace.checks) {
-    lowering_.checks.push_back({c.node, c.least, c.size, outputs[at], outputs[at + 1]});
+    lowering_.checks.push_back({c.node, c.least, c.size, outputs[at], outputs[at + 1], c.problem});
     at += 2;
   }
   for (uint32_t s = region.first; s < region.end; ++s) {
