@@ -76,13 +76,23 @@ constexpr ScatterRow kScatters[] = {{Scatter::none, mx::scatter},
                                     {Scatter::min, mx::scatter_min},
                                     {Scatter::max, mx::scatter_max}};
 
-// Narrow floats would be rounded at each update, and what NaN does to a minimum differs.
+bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
+bool is_eight_bytes(DType t) { return t == kI64 || t == kU64; }
+
+// What NaN does to a minimum differs. MLX scatters no integers of 64 bits on a GPU.
 bool scatters_alike(const Graph& g, const Node& n) {
   const DType t = g.type(n.inputs[0]).dtype;
   const Scatter mode = n.attrs.as<ScatterNd::Attrs>().mode;
   const bool is_replaced = mode == Scatter::none;
   const bool is_summed = mode == Scatter::add || mode == Scatter::mul;
-  return has_tuples(g, n) && (is_replaced || t.is_int() || (is_summed && t == kF32));
+  return has_tuples(g, n) && (is_replaced || t.is_int() || (is_summed && is_up_to_f32(t)));
+}
+bool scatters_anywhere(const Graph& g, const Node& n) {
+  return scatters_alike(g, n) && !is_eight_bytes(g.type(n.inputs[0]).dtype);
+}
+bool replaces_halves(const Graph& g, const Node& n) {
+  return has_tuples(g, n) && is_eight_bytes(g.type(n.inputs[0]).dtype) &&
+         n.attrs.as<ScatterNd::Attrs>().mode == Scatter::none;
 }
 
 Arrays scatter_nd_row(LowerCx& cx) {
@@ -92,10 +102,35 @@ Arrays scatter_nd_row(LowerCx& cx) {
   mx::Shape shape = t.indices[0].shape();
   for (int32_t size : t.slice) shape.push_back(size);
   const mx::array laid = mx::reshape(updates, shape, cx.stream);
+  const Scatter mode = cx.attrs<ScatterNd::Attrs>().mode;
+  // Sums of narrow floats are rounded once.
+  const bool is_summed = mode != Scatter::none && mx::issubdtype(x.dtype(), mx::floating);
+  const mx::Dtype type = is_summed ? mx::float32 : x.dtype();
   for (const ScatterRow& row : kScatters)
-    if (row.mode == cx.attrs<ScatterNd::Attrs>().mode)
-      return {row.fn(x, t.indices, laid, t.axes, cx.stream)};
+    if (row.mode == mode)
+      return {mx::astype(row.fn(mx::astype(x, type, cx.stream), t.indices,
+                                mx::astype(laid, type, cx.stream), t.axes, cx.stream),
+                         x.dtype(), cx.stream)};
   return {x};
+}
+
+// Numbers of 64 bits as pairs of halves along an axis of their own.
+mx::array halves(LowerCx& cx, const mx::array& x) {
+  const mx::array dense = mx::contiguous(mx::expand_dims(x, -1, cx.stream), false, cx.stream);
+  return mx::view(dense, mx::uint32, cx.stream);
+}
+
+Arrays scatter_halves_row(LowerCx& cx) {
+  const Tuples t = tuples_of(cx);
+  const mx::array &x = cx.in(0), &updates = cx.in(2);
+  if (x.size() == 0 || updates.size() == 0) return {x};
+  mx::Shape shape = t.indices[0].shape();
+  for (int32_t size : t.slice) shape.push_back(size);
+  shape.push_back(2);
+  const mx::array y =
+      mx::scatter(halves(cx, x), t.indices, mx::reshape(halves(cx, updates), shape, cx.stream),
+                  t.axes, cx.stream);
+  return {mx::squeeze(mx::view(y, x.dtype(), cx.stream), -1, cx.stream)};
 }
 
 Arrays one_hot_row(LowerCx& cx) {
@@ -179,7 +214,9 @@ std::span<const CoreRow> core_index_rows() {
       {&op<Matmul>, "mlx::core::matmul", matmul_row, is_plain_product},
       {&op<Matmul>, "mlx::core::quantized_matmul", affine_row, is_affine_product, kReencodes},
       {&op<OneHot>, "mlx::core::where", one_hot_row},
-      {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_alike},
+      {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_anywhere},
+      {&op<ScatterNd>, "mlx::core::scatter of halves", scatter_halves_row, replaces_halves},
+      {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_alike, kOffGpu},
   };
   return kRows;
 }

@@ -114,6 +114,7 @@ const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget ta
     const bool is_kernel = row.needs & kKernel;
     if (is_kernel ? !target.on_gpu : has_bytes != bool(row.needs & kReencodes)) continue;
     if (row.needs & kOnGpu && !target.on_gpu) continue;
+    if (row.needs & kOffGpu && target.on_gpu) continue;
     if (row.needs & kF64Kernel && mx::metal::is_available()) continue;
     if (target.keeps_traces && row.needs & (kReencodes | kReadsGiven)) continue;
     if (row.accepts && !row.accepts(graph, node)) continue;

@@ -95,6 +95,7 @@ enum CoreNeeds : uint32_t {
   kReadsGiven = 2,  // the values of inputs that the run is given
   kKernel = 4,      // a GPU, which compiles its source
   kOnGpu = 16,      // a GPU, whose functions are more exact than MLX's on the CPU
+  kOffGpu = 64,     // MLX's CPU device
   kF64Kernel = 32,  // that GPU computes in f64
   kAppends = 8,     // (no need:) what it writes into a state lies where nothing counts as valid
 };

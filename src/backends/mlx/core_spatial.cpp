@@ -275,7 +275,7 @@ Arrays fft_row(LowerCx& cx) {
 }
 
 Arrays rfft_row(LowerCx& cx) {
-  const mx::array x = wide(cx, cx.in(0));
+  const mx::array x = mx::contiguous(wide(cx, cx.in(0)), false, cx.stream);
   if (x.size() == 0) return {mx::zeros(cx.out_shape(0), cx.out_dtype(0), cx.stream)};
   return {
       pairs_of(cx, mx::fft::rfftn(x, std::vector<int>{-1}, mx::fft::FFTNorm::Backward, cx.stream))};
