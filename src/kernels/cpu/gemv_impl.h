@@ -5,9 +5,7 @@
 // give) are converted and multiplied by (scale of w * scale of x) into two accumulators in turn;
 // minimums * sums(x) are subtracted from the second. In the formats that have `kPairs`, scales and
 // minimums are eight each, side by side in one vector, and so are the scales and sums of x: one
-// multiplication gives both products. Lanes are added at the end of the row. A unit that has
-// `PartSums` adds up the lanes of a part in integers and has a lane a part instead, so that another
-// layout of the same product can give the same bits.
+// multiplication gives both products. Lanes are added at the end of the row.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +15,6 @@
 #include "lamella/kernels/cpu/unpack_impl.h"
 
 namespace lamella::cpu {
-
-// Specialised by units that have it: see part_sums_avx512.h.
-template <class U>
-struct PartSums {
-  static constexpr bool kUsed = false;
-};
 
 // What the span adds to the two accumulators of one row of x; `at`: its number among x's spans.
 template <class U, class Unpack>
@@ -48,16 +40,6 @@ LAMELLA_INLINE inline void add_lane_sums(const typename Unpack::Span& w, const D
   }
 }
 
-template <class U, class Unpack>
-LAMELLA_INLINE inline void add_span(const typename Unpack::Span& w, const DecodeX& x, int64_t at,
-                                    typename U::F (&sum)[2]) {
-  if constexpr (PartSums<U>::kUsed) {
-    PartSums<U>::template add_span<Unpack>(w, x, at, sum);
-  } else {
-    add_lane_sums<U, Unpack>(w, x, at, sum);
-  }
-}
-
 template <class U, class Unpack, int kRows>
 [[gnu::noinline]] void decode_few(const DecodeArgs& a, int64_t first) {
   using F = typename U::F;
@@ -72,7 +54,7 @@ template <class U, class Unpack, int kRows>
       w_row.prefetch(span, kAhead);
       unpack.to_registers(w_row, span, w);
       each<kRows>([&](auto r) LAMELLA_INLINE {
-        add_span<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
+        add_lane_sums<U, Unpack>(w, x, (first + r) * x.n_spans + span, sum[r]);
       });
     }
     each<kRows>([&](auto r) LAMELLA_INLINE {
@@ -104,11 +86,10 @@ enum class CodeRange { plain, raised, is_signed };
 // Any format, by Format::unpack.
 template <class U, bool kHasMins, CodeRange kCodes>
 struct GenericUnpack {
-  static constexpr bool kMins = kHasMins, kPairs = false, kQuads = false;
+  static constexpr bool kMins = kHasMins, kPairs = false;
   static constexpr bool kSigned = kCodes == CodeRange::is_signed;
   static constexpr bool kStarts = kCodes == CodeRange::raised;
   static constexpr int kChain = 1;
-  static constexpr const Order& kOrder = kNaturalOrder;
 
   struct Span {
     typename U::I codes[kSpan / U::kBytes];
@@ -146,25 +127,24 @@ struct GenericUnpack {
   }
 };
 
+// What any decode kernel of the unpacker shares.
 template <class U, class Unpack>
-MatmulKernel kernel_of(int offset) {
+MatmulKernel bulk_kernel(int offset) {
   MatmulKernel kernel;
   kernel.wish.encoded = true;
   kernel.wish.offset = offset;
-  kernel.wish.chain = Unpack::kChain;
   kernel.wish.pairs = Unpack::kPairs;
-  kernel.wish.quads = Unpack::kQuads;
-  kernel.wish.vector = U::kBytes;
-  kernel.wish.order = Unpack::kOrder;
-  kernel.wish.part_starts = PartSums<U>::kUsed;
-  kernel.decode = decode_encoded<U, Unpack>;
-  if constexpr (PartSums<U>::kUsed) {
-    kernel.decode_batch = PartSums<U>::template decode_batch<Unpack>;
-    // Formats whose lanes are parts as they come out gain less from it.
-    kernel.batch_rows = Unpack::kPairs || Unpack::kChain == 1 ? kBatchRows : 2 * kBatchRows;
-  }
   kernel.bulk = bulk_encoded<U, Unpack>;
   kernel.unpack = unpack_rows<U, Unpack>;
+  return kernel;
+}
+
+template <class U, class Unpack>
+MatmulKernel kernel_of(int offset) {
+  MatmulKernel kernel = bulk_kernel<U, Unpack>(offset);
+  kernel.wish.chain = Unpack::kChain;
+  kernel.wish.vector = U::kBytes;
+  kernel.decode = decode_encoded<U, Unpack>;
   return kernel;
 }
 

@@ -121,17 +121,10 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   wish = wish_of(operand.kernel, w.format, x);
   if (call.phase == Phase::bulk) {
     wish.chain = wish.vector = 0;
-    wish.pairs = wish.quads = false;
-    wish.order = {};
+    wish.pairs = false;
+    wish.units = nullptr;
   } else {
     wish.fold = 0;
-    if (operand.kernel.decode_batch && plan.chunk_rows >= operand.kernel.batch_rows) {
-      operand.kernel.decode = operand.kernel.decode_batch;
-      wish.chain = 1;
-      wish.quads = false;
-      wish.order = kNaturalOrder;
-      wish.batch = true;
-    }
   }
   for (const auto& prepared : plan.all_prepared()) {
     if (prepared.wish == wish) {
@@ -157,7 +150,7 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
                                         : call.k * elem_bytes(job.w.element));
   }
   const int64_t by_size = 32768 / row_bytes, by_threads = n / (4 * n_threads);
-  const int64_t step = call.m < kBatchRows ? 4 : 16;  // that a kernel takes at a time
+  const int64_t step = call.m < 8 ? 4 : 8;  // that a kernel takes at a time
   return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), step);
 }
 

@@ -1,6 +1,6 @@
 // The matmul kernels of avx512.
+#include "lamella/kernels/cpu/decode_units_avx512.h"
 #include "lamella/kernels/cpu/gemm_exact_impl.h"
-#include "lamella/kernels/cpu/part_sums_avx512.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
 #include "lamella/kernels/cpu/unpack_blocks_avx512.h"
 #include "lamella/kernels/cpu/unpack_books_avx512.h"
@@ -12,7 +12,7 @@ namespace {
 
 template <class Format>
 MatmulKernel fast_kernel() {
-  return kernel_of<Avx512, FastUnpack<Format>>(Format::kOffset);
+  return unit_kernel<FastUnpack<Format>>(Format::kOffset);
 }
 
 struct Row {
@@ -23,7 +23,7 @@ template <class Format>
 constexpr Row row{Format::kName, fast_kernel<Format>};
 template <int kGroup>
 constexpr Row int8_row{Int8Unpack<kGroup>::kName,
-                       [] { return kernel_of<Avx512, Int8Unpack<kGroup>>(128); }};
+                       [] { return unit_kernel<Int8Unpack<kGroup>>(128); }};
 
 constexpr Row kRows[] = {row<IQ1_M>, row<IQ1_S>,   row<IQ2_S>,   row<IQ2_XS>,  row<IQ2_XXS>,
                          row<IQ3_S>, row<IQ3_XXS>, row<IQ4_NL>,  row<IQ4_XS>,  row<MXFP4>,

@@ -19,7 +19,6 @@ inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (b
 inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
 inline constexpr int kChunkRows = 256;  // rows of x prepared at a time (bulk)
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
-inline constexpr int kBatchRows = 8;    // of x: fewer are no batch for any kernel (decode)
 
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
 // prefetch ends with each page of 4 KiB; less than two pages ahead gains nothing.
@@ -38,46 +37,42 @@ struct WeightView {
   int64_t n_blocks = 0;  // in a row
 };
 
-// Which eight elements of a span lie at each place of eight.
-inline constexpr int kSpanEights = kSpan / 8;
-using Order = std::array<uint8_t, kSpanEights>;
-constexpr Order order_of_parts(const std::array<int, kSpanParts>& parts) {
-  Order order{};
-  for (int p = 0; p < kSpanEights; ++p) {
-    order[p] = static_cast<uint8_t>(2 * parts[p / 2] + p % 2);
-  }
-  return order;
-}
-inline constexpr Order kNaturalOrder =
-    order_of_parts({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+// How a kernel with a lane for each scale of a row cuts it into units: a span with a lane a part,
+// or two spans with a lane a group of 32.
+struct UnitOrder {
+  int n_spans = 1;
+  bool quads = false;  // codes 4 b + t of the span at byte b of its quarter t; else:
+  std::array<uint8_t, 2 * kSpan / 4> fours{};  // which four elements lie at each place of four
+  std::array<uint8_t, 16> lanes{};             // the part, or group, of each lane
+};
 
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
-  bool bf16 = false;          // values rounded, in pairs (bulk)
-  int tile_rows = kTileRows;  // rows side by side in a tile (bulk)
-  int offset = 0;             // what the kernel's codes of weights have been raised by
-  int fold = 0;               // elements whose integer sum gets one scale (bulk)
-  bool sums = false;          // the weights have minimums
-  int chain = 1;              // code vectors summed before they are scaled (decode)
-  bool quads = false;         // codes 4 b + t of the span at byte b of its quarter t (decode)
-  bool pairs = false;         // scales and sums side by side, for groups of 32 (decode)
-  bool part_starts = false;   // one start a part, or a group of 32 (decode)
-  bool batch = false;         // spans first (decode)
-  int vector = 0;             // bytes of codes in a vector (decode)
-  Order order{};              // of the codes (decode)
+  bool bf16 = false;                 // values rounded, in pairs (bulk)
+  int tile_rows = kTileRows;         // rows side by side in a tile (bulk)
+  int offset = 0;                    // what the kernel's codes of weights have been raised by
+  int fold = 0;                      // elements whose integer sum gets one scale (bulk)
+  bool sums = false;                 // the weights have minimums
+  int chain = 1;                     // code vectors summed before they are scaled (decode)
+  bool pairs = false;                // scales and sums side by side, for groups of 32 (decode)
+  int vector = 0;                    // bytes of codes in a vector (decode)
+  const UnitOrder* units = nullptr;  // in place of these three (decode)
   bool operator==(const XWish&) const = default;
 };
 
-// x for decode: [row][span], or [span][row] where the wish is for a batch.
+// x for decode: [row][span], or in units.
 struct DecodeX {
   int64_t n_spans = 0;
-  int8_t* codes = nullptr;  // [256] in the wished order
-  // -offset * sum of the codes in the lane: [64 / chain]; or of the part, or group: [16].
-  int32_t* starts = nullptr;
-  float* scales = nullptr;  // [16], one a part in natural order; or pairs: 8 scales, 8 sums
-  float* sums = nullptr;    // [16]: scale * sum of the codes of the part
-  float* values = nullptr;  // [256]: not encoded
+  int8_t* codes = nullptr;    // [256]
+  int32_t* starts = nullptr;  // [64 / chain]: -offset * sum of the codes in the lane
+  float* scales = nullptr;    // [16], one a part; or pairs: 8 scales, 8 sums
+  float* sums = nullptr;      // [16]: scale * sum of the codes of the part
+  float* values = nullptr;    // [256]: not encoded
+  // [unit][row]: codes; scales[16] of the lanes; if there is an offset, starts[16] of the lanes; if
+  // there are minimums, sums[16] of parts or groups in their natural order.
+  int64_t n_units = 0;
+  std::byte* units = nullptr;
 };
 
 // x for bulk: tiles of `tile_rows` rows, lanes = rows. In a tile that has `width` rows (padded to
@@ -132,10 +127,6 @@ struct BulkArgs {
 struct MatmulKernel {
   XWish wish;  // .fold and .sums follow from the formats: filled by wish_of
   void (*decode)(const DecodeArgs&) = nullptr;
-  // The same bits, faster from so many rows of x on, prepared in natural order, spans first. Null:
-  // `decode` takes any number of rows.
-  void (*decode_batch)(const DecodeArgs&) = nullptr;
-  int batch_rows = 0;
   void (*bulk)(const BulkArgs&) = nullptr;
   UnpackRows unpack = nullptr;  // encoded weights
 };

@@ -33,13 +33,22 @@ class Arrays {
   int64_t size_ = 0;
 };
 
+// Bytes of a row's unit: codes, scales, starts, sums.
+int64_t unit_bytes(const XWish& wish) {
+  return wish.units->n_spans * kSpan + 64 * (1 + (wish.offset ? 1 : 0) + (wish.sums ? 1 : 0));
+}
+
 DecodeX decode_arrays(const XWish& wish, int64_t m, int64_t k, Arrays& arrays) {
   DecodeX x;
   x.n_spans = ceil_div(k, kSpan);
+  if (wish.units) {
+    x.n_units = ceil_div(x.n_spans, wish.units->n_spans);
+    x.units = arrays.take<std::byte>(true, m * x.n_units * unit_bytes(wish));
+    return x;
+  }
   const int64_t n = m * x.n_spans;
   x.codes = arrays.take<int8_t>(wish.encoded, n * kSpan);
-  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset,
-                                  n * (wish.part_starts ? kSpanParts : kSpan / 4 / wish.chain));
+  x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * (kSpan / 4 / wish.chain));
   x.scales = arrays.take<float>(wish.encoded, n * kSpanParts);
   x.sums = arrays.take<float>(wish.encoded && wish.sums && !wish.pairs, n * kSpanParts);
   x.values = arrays.take<float>(!wish.encoded, n * kSpan);
@@ -147,34 +156,11 @@ void decode_starts(const XWish& wish, const int8_t* codes, int32_t* starts) {
   }
 }
 
-// -offset * sum of the codes of each part; or of each group of 32, and zeros behind them.
-void part_starts(const XWish& wish, const EncodedSpan& span, int32_t* starts) {
-  for (int p = 0; p < kSpanParts; ++p) {
-    if (!wish.pairs) {
-      starts[p] = -wish.offset * span.sums[p];
-    } else {
-      starts[p] = p < 8 ? -wish.offset * (span.sums[2 * p] + span.sums[2 * p + 1]) : 0;
-    }
-  }
-}
-
 void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const DecodeX& view,
                          int64_t at) {
   int8_t* codes = view.codes + at * kSpan;
-  if (wish.quads) {
-    for (int b = 0; b < kSpan / 4; ++b) {
-      for (int t = 0; t < 4; ++t) codes[t * (kSpan / 4) + b] = span.codes[4 * b + t];
-    }
-  } else {
-    for (int p = 0; p < kSpanEights; ++p) {
-      std::memcpy(codes + p * 8, span.codes + wish.order[p] * 8, 8);
-    }
-  }
-  if (wish.offset && wish.part_starts) {
-    part_starts(wish, span, view.starts + at * kSpanParts);
-  } else if (wish.offset) {
-    decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
-  }
+  std::memcpy(codes, span.codes, kSpan);
+  if (wish.offset) decode_starts(wish, codes, view.starts + at * (kSpan / 4 / wish.chain));
   float* scales = view.scales + at * kSpanParts;
   if (wish.pairs) {
     for (int g = 0; g < 8; ++g) {
@@ -190,6 +176,55 @@ void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const Decod
     for (int p = 0; p < kSpanParts; ++p) {
       sums[p] = span.scales[p] * static_cast<float>(span.sums[p]);
     }
+  }
+}
+
+void prepare_unit(const XWish& wish, const EncodedSpan* spans, std::byte* to) {
+  const UnitOrder& order = *wish.units;
+  auto* codes = reinterpret_cast<int8_t*>(to);
+  if (order.quads) {
+    for (int b = 0; b < kSpan / 4; ++b) {
+      for (int t = 0; t < 4; ++t) codes[t * (kSpan / 4) + b] = spans->codes[4 * b + t];
+    }
+  } else {
+    for (int i = 0; i < order.n_spans * kSpan / 4; ++i) {
+      const int four = order.fours[i];
+      std::memcpy(codes + 4 * i, spans[four / 64].codes + four % 64 * 4, 4);
+    }
+  }
+  // Lanes in natural order.
+  float scale[16];
+  int sum[16];
+  for (int i = 0; i < 16; ++i) {
+    const int part = i * order.n_spans;
+    const EncodedSpan& span = spans[part / kSpanParts];
+    const int at = part % kSpanParts;
+    scale[i] = span.scales[at];
+    sum[i] = order.n_spans == 1 ? span.sums[at] : span.sums[at] + span.sums[at + 1];
+  }
+  auto* scales = reinterpret_cast<float*>(codes + order.n_spans * kSpan);
+  auto* starts = reinterpret_cast<int32_t*>(scales + 16);
+  auto* sums = scales + (wish.offset ? 32 : 16);
+  for (int i = 0; i < 16; ++i) {
+    scales[i] = scale[order.lanes[i]];
+    if (wish.offset) starts[i] = -wish.offset * sum[order.lanes[i]];
+    if (wish.sums) sums[i] = scale[i] * static_cast<float>(sum[i]);
+  }
+}
+
+void prepare_units(const XWish& wish, const Activations& x, int64_t x_row, int64_t row, int64_t m,
+                   int64_t k, const DecodeX& view) {
+  const int n_spans = wish.units->n_spans;
+  EncodedSpan spans[2];
+  for (int64_t unit = 0; unit < view.n_units; ++unit) {
+    for (int s = 0; s < n_spans; ++s) {
+      if (unit * n_spans + s < view.n_spans) {
+        read_span(x, x_row, unit * n_spans + s, k, spans[s]);
+      } else {
+        std::memset(&spans[s], 0, sizeof spans[s]);
+      }
+    }
+    prepare_unit(wish, spans, view.units + (unit * m + row) * unit_bytes(wish));
   }
 }
 
@@ -321,10 +356,14 @@ void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int6
       std::fill(out + k, out + view.n_spans * kSpan, 0.0f);
       continue;
     }
+    if (wish.units) {
+      prepare_units(wish, x, first + row, row, m, k, view);
+      continue;
+    }
     EncodedSpan span;
     for (int64_t i = 0; i < view.n_spans; ++i) {
       read_span(x, first + row, i, k, span);
-      prepare_decode_span(wish, span, view, wish.batch ? i * m + row : row * view.n_spans + i);
+      prepare_decode_span(wish, span, view, row * view.n_spans + i);
     }
   }
 }

@@ -70,7 +70,7 @@ struct Avx2 {
   template <class Unpack, int i>
   static F pick(const Parts& scales) {
     constexpr auto part = [](int p) {
-      return Unpack::kOrder[(i * Unpack::kChain * 2 + p) * 2] / (Unpack::kPairs ? 4 : 2);
+      return (i * Unpack::kChain * 2 + p) / (Unpack::kPairs ? 2 : 1);
     };
     constexpr int a = part(0) % 8, b = part(1) % 8;
     const I index = _mm256_setr_epi32(a, a, a, a, b, b, b, b);

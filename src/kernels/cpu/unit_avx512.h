@@ -58,22 +58,11 @@ struct Avx512 {
   static Parts load_parts(const float* at) { return load(at); }
   static Parts mul_parts(Parts a, Parts b) { return mul(a, b); }
   static F subtract_parts(Parts a, Parts b, F c) { return fnma(a, b, c); }
-  // c - or + the upper half.
-  template <bool kPlus>
-  static F add_mins(Parts pairs, F c) {
-    return kPlus ? _mm512_mask_add_ps(c, 0xff00, c, pairs)
-                 : _mm512_mask_sub_ps(c, 0xff00, c, pairs);
-  }
   template <class Unpack, int i>
   static F pick(Parts scales) {
-    if constexpr (Unpack::kQuads) return scales;  // lane p holds part p
-    // Two lanes belong to each eight of the order.
-    constexpr auto part = [](int p) {
-      return Unpack::kOrder[i * Unpack::kChain * 8 + p] / (Unpack::kPairs ? 4 : 2);
-    };
-    constexpr int a = part(0), b = part(1), c = part(2), d = part(3), e = part(4), f = part(5),
-                  g = part(6), h = part(7);
-    const I index = _mm512_setr_epi32(a, a, b, b, c, c, d, d, e, e, f, f, g, g, h, h);
+    static_assert(Unpack::kChain == 1 && !Unpack::kPairs);
+    constexpr int a = 4 * i, b = a + 1, c = a + 2, d = a + 3;
+    const I index = _mm512_setr_epi32(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
     return _mm512_permutexvar_ps(index, scales);
   }
 

@@ -70,7 +70,7 @@ struct Neon {
   // The scale of the lanes of the sum i.
   template <class Unpack, int i>
   static F pick(const Parts& scales) {
-    constexpr int part = Unpack::kOrder[i * Unpack::kChain * 2] / (Unpack::kPairs ? 4 : 2);
+    constexpr int part = i * Unpack::kChain / (Unpack::kPairs ? 2 : 1);
     return vdupq_laneq_f32(scales.half[part / 8].v[part % 8 / 4], part % 4);
   }
 

@@ -99,7 +99,7 @@ struct Scalar {
   // The scales of the lanes of the sum i.
   template <class Unpack, int i>
   static F pick(const Parts& scales) {
-    return set1(scales.part[Unpack::kOrder[i * Unpack::kChain * 2] / 2]);
+    return set1(scales.part[i * Unpack::kChain]);
   }
 
   // The largest of n values as bits without the sign: NaN is larger than all.

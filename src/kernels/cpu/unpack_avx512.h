@@ -107,26 +107,67 @@ struct Codes {
 // What formats are unless they say otherwise.
 struct Usual {
   static constexpr int kOffset = 0;  // what codes have been raised by
-  static constexpr int kChain = 1;   // vectors with the same 32 weights in the same lanes
   static constexpr bool kMins = false;
   // Scales come as (eight scales, eight minimums), one for 32 weights; or sixteen and sixteen.
   static constexpr bool kPairs = true;
   static constexpr bool kPlusMins = false;  // minimums are added
-  static constexpr bool kQuads = false;     // vector t holds weights t of all runs of four
 };
 
-// The orders that the parts of 16 come in.
-struct Natural : Usual {
-  static constexpr Order kOrder = kNaturalOrder;
+// Orders that the parts of 16 come in. For decode, `to_lanes` brings the parts into lanes, fours of
+// a part into the same lane of each vector. `join` does that for the groups of two spans.
+using Places = std::array<int, kSpanParts>;  // the part in quarter i % 4 of vector i / 4
+
+// Lane j of a quarter takes the quarter of vector j: vector t, four t of each part.
+template <const Places& kParts>
+struct ByFours : Usual {
+  LAMELLA_INLINE static void to_lanes(Codes& c) {
+    const __m512i a = _mm512_unpacklo_epi32(c.v[0], c.v[1]);
+    const __m512i b = _mm512_unpacklo_epi32(c.v[2], c.v[3]);
+    const __m512i d = _mm512_unpackhi_epi32(c.v[0], c.v[1]);
+    const __m512i e = _mm512_unpackhi_epi32(c.v[2], c.v[3]);
+    c = {{_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b), _mm512_unpacklo_epi64(d, e),
+          _mm512_unpackhi_epi64(d, e)}};
+  }
+  // Quarters 0 and 2 hold first parts of groups, 1 and 3 second ones.
+  LAMELLA_INLINE static void join(__m512i a, __m512i b, __m512i* first, __m512i* second) {
+    *first = _mm512_shuffle_i64x2(a, b, 0x88);
+    *second = _mm512_shuffle_i64x2(a, b, 0xdd);
+  }
+  static constexpr UnitOrder kOfParts = [] {
+    UnitOrder order;
+    for (int lane = 0; lane < 16; ++lane) {
+      const int part = kParts[lane % 4 * 4 + lane / 4];
+      order.lanes[lane] = static_cast<uint8_t>(part);
+      for (int t = 0; t < 4; ++t) order.fours[16 * t + lane] = static_cast<uint8_t>(part * 4 + t);
+    }
+    return order;
+  }();
+  static constexpr UnitOrder kOfGroups = [] {
+    UnitOrder order{.n_spans = 2};
+    for (int lane = 0; lane < 16; ++lane) {
+      const int span = lane / 8;
+      for (int second = 0; second < 2; ++second) {
+        const int part = kParts[lane % 4 * 4 + lane / 4 % 2 * 2 + second];
+        order.lanes[lane] = static_cast<uint8_t>(8 * span + part / 2);
+        for (int t = 0; t < 4; ++t) {
+          order.fours[16 * (2 * t + second) + lane] =
+              static_cast<uint8_t>(64 * span + part * 4 + t);
+        }
+      }
+    }
+    return order;
+  }();
+};
+
+inline constexpr Places kNatural = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+struct Natural : ByFours<kNatural> {
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; ++i) _mm512_storeu_si512(out + 64 * i, codes.v[i]);
   }
 };
 
-// Of each 128: even parts, odd parts.
+// Of each 128: even parts, odd parts; of groups of 32 only.
 struct By16 : Usual {
-  static constexpr Order kOrder =
-      order_of_parts({0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15});
   static void store(const Codes& codes, uint8_t* out) {
     const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
     const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
@@ -135,12 +176,33 @@ struct By16 : Usual {
       _mm512_storeu_si512(out + 64, _mm512_permutex2var_epi64(codes.v[i], second, codes.v[i + 1]));
     }
   }
+  // Groups q and q + 4 in quarter q, an eight of each; the eights in turn.
+  LAMELLA_INLINE static void to_lanes(Codes& c) {
+    c = {{_mm512_unpacklo_epi64(c.v[0], c.v[2]), _mm512_unpackhi_epi64(c.v[0], c.v[2]),
+          _mm512_unpacklo_epi64(c.v[1], c.v[3]), _mm512_unpackhi_epi64(c.v[1], c.v[3])}};
+  }
+  // Even lanes hold first fours of eights, odd ones second ones.
+  LAMELLA_INLINE static void join(__m512i a, __m512i b, __m512i* first, __m512i* second) {
+    const __m512 x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
+    *first = _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88));
+    *second = _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xdd));
+  }
+  static constexpr UnitOrder kOfGroups = [] {
+    UnitOrder order{.n_spans = 2};
+    for (int lane = 0; lane < 16; ++lane) {
+      const int span = lane / 2 % 2, group = lane / 4 + lane % 2 * 4;
+      order.lanes[lane] = static_cast<uint8_t>(8 * span + group);
+      for (int four = 0; four < 8; ++four) {
+        order.fours[16 * four + lane] = static_cast<uint8_t>(64 * span + 8 * group + four);
+      }
+    }
+    return order;
+  }();
 };
 
 // Of each 128: even pairs of parts, odd ones.
-struct By32 : Usual {
-  static constexpr Order kOrder =
-      order_of_parts({0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15});
+inline constexpr Places kBy32 = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
+struct By32 : ByFours<kBy32> {
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; i += 2, out += 128) {
       _mm512_storeu_si512(out, _mm512_shuffle_i64x2(codes.v[i], codes.v[i + 1], 0x44));
@@ -150,9 +212,8 @@ struct By32 : Usual {
 };
 
 // A pair of parts of the first 128 beside the same pair of the second.
-struct ByHalf : Usual {
-  static constexpr Order kOrder =
-      order_of_parts({0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15});
+inline constexpr Places kByHalf = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+struct ByHalf : ByFours<kByHalf> {
   static void store(const Codes& codes, uint8_t* out) {
     for (int i = 0; i < 4; i += 2, out += 64) {
       _mm512_storeu_si512(out, _mm512_shuffle_i64x2(codes.v[i], codes.v[i + 1], 0x44));
@@ -163,9 +224,10 @@ struct ByHalf : Usual {
 
 // Weight 4 b + t of the 256 is byte b of vector t; 16 weights lie in each lane of 32 bits.
 struct Quads : Usual {
-  static constexpr bool kQuads = true, kPairs = false;
-  static constexpr int kChain = 4;
-  static constexpr Order kOrder = kNaturalOrder;
+  static constexpr bool kPairs = false;
+  static void to_lanes(Codes&) {}
+  static constexpr UnitOrder kOfParts{
+      .quads = true, .lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   static void store(const Codes& codes, uint8_t* out) {
     const __m512i a = _mm512_unpacklo_epi8(codes.v[0], codes.v[1]);
     const __m512i b = _mm512_unpacklo_epi8(codes.v[2], codes.v[3]);
@@ -190,24 +252,52 @@ struct CodeTables {
   alignas(64) uint8_t at[4][64];
 };
 
+template <class Format>
+constexpr const UnitOrder& unit_order() {
+  if constexpr (Format::kPairs) {
+    return Format::kOfGroups;
+  } else {
+    return Format::kOfParts;
+  }
+}
+
+// Codes of 16 lanes, each with its scale; minimums of the parts or groups in natural order.
+template <int kSpans>
+struct LaneUnit {
+  __m512i codes[4 * kSpans];
+  __m512 scales, mins;
+};
+
+// Lane numbers for one permute.
+struct LaneTable {
+  alignas(64) int32_t lane[16] = {};
+};
+// Of natural scales into the lanes of a unit; those of a second span are 16 further on.
+constexpr LaneTable lane_table(const UnitOrder& order) {
+  LaneTable table;
+  for (int i = 0; i < 16; ++i) {
+    table.lane[i] = order.lanes[i] + (order.n_spans == 2 && order.lanes[i] >= 8 ? 8 : 0);
+  }
+  return table;
+}
+
 // What the products want, from one of the formats above.
 template <class Format>
 struct FastUnpack : Format {
   static constexpr bool kSigned = false, kStarts = Format::kOffset != 0;
-  struct Span {
-    __m512i codes[4];
-    __m512 scales, mins;
-  };
+  static constexpr const UnitOrder& kUnitOrder = unit_order<Format>();
+  using Unit = LaneUnit<kUnitOrder.n_spans>;
 
   static constexpr int kPerSpan = kSpan / Format::kBlock;
   static constexpr int kBytes = kPerSpan * Format::kBlockBytes;
+  static constexpr int kUnitBytes = kUnitOrder.n_spans * kBytes;
   struct Row {
     const uint8_t* at;
     int64_t n_blocks;
     Row(const WeightView& w, int64_t row)
         : at(w.planes[0] + row * w.row_bytes[0]), n_blocks(w.n_blocks) {}
-    LAMELLA_INLINE void prefetch(int64_t span, int64_t ahead) const {
-      cpu::prefetch<Avx512>(at + span * kBytes + ahead, kBytes);
+    LAMELLA_INLINE void prefetch(int64_t unit, int64_t ahead) const {
+      cpu::prefetch<Avx512>(at + unit * kUnitBytes + ahead, kUnitBytes);
     }
   };
 
@@ -225,10 +315,37 @@ struct FastUnpack : Format {
       this->unpack(Whole{at}, codes, scales, mins);
     }
   }
-  LAMELLA_INLINE inline void to_registers(const Row& row, int64_t span, Span& out) const {
-    Codes codes;
-    unpack_span(row, span, codes, out.scales, out.mins);
-    for (int i = 0; i < 4; ++i) out.codes[i] = codes.v[i];
+  LAMELLA_INLINE inline void to_unit(const Row& row, int64_t unit, Unit& out) const {
+    static constexpr LaneTable kLanes = lane_table(kUnitOrder);
+    const __m512i lanes = _mm512_load_si512(kLanes.lane);
+    Codes a, b;
+    __m512 scales;
+    if constexpr (!Format::kPairs) {
+      unpack_span(row, unit, a, scales, out.mins);
+      Format::to_lanes(a);
+      for (int i = 0; i < 4; ++i) out.codes[i] = a.v[i];
+      out.scales = _mm512_permutexvar_ps(lanes, scales);
+    } else {
+      __m512 scales_b, none;
+      unpack_span(row, 2 * unit, a, scales, none);
+      if constexpr (kPerSpan == 1) {
+        static constexpr uint8_t kNone[kBytes] = {};
+        const bool there = 2 * unit + 1 < row.n_blocks;
+        this->unpack(Whole{there ? row.at + (2 * unit + 1) * kBytes : kNone}, b, scales_b, none);
+      } else if ((2 * unit + 1) * kPerSpan < row.n_blocks) [[likely]] {
+        unpack_span(row, 2 * unit + 1, b, scales_b, none);
+      } else {
+        for (int i = 0; i < 4; ++i) b.v[i] = _mm512_setzero_si512();
+        scales_b = _mm512_setzero_ps();
+      }
+      Format::to_lanes(a);
+      Format::to_lanes(b);
+      each<4>([&](auto i) LAMELLA_INLINE {
+        Format::join(a.v[i], b.v[i], &out.codes[2 * i], &out.codes[2 * i + 1]);
+      });
+      out.scales = _mm512_permutex2var_ps(scales, lanes, scales_b);
+      if constexpr (Format::kMins) out.mins = _mm512_shuffle_f32x4(scales, scales_b, 0xee);
+    }
   }
   void to_panel(const Row& row, int64_t span, uint8_t* out, float* scales, float* mins) const {
     Codes codes;

@@ -13,7 +13,7 @@ inline __m512 eight_scales(__m256 scales) { return _mm512_castps256_ps512(scales
 
 struct Q4_0 : By16 {
   static constexpr std::string_view kName = "q4_0";
-  static constexpr int kBlock = 32, kBlockBytes = 18, kOffset = 8, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 18, kOffset = 8;
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
@@ -29,7 +29,7 @@ struct Q4_0 : By16 {
 
 struct Q4_1 : By16 {
   static constexpr std::string_view kName = "q4_1";
-  static constexpr int kBlock = 32, kBlockBytes = 20, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 20;
   static constexpr bool kMins = true, kPlusMins = true;
 
   template <class Bytes>
@@ -89,7 +89,7 @@ struct FourBlocks {
 
 struct Q5_0 : By16 {
   static constexpr std::string_view kName = "q5_0";
-  static constexpr int kBlock = 32, kBlockBytes = 22, kOffset = 16, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 22, kOffset = 16;
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
@@ -105,7 +105,7 @@ struct Q5_0 : By16 {
 
 struct Q5_1 : By16 {
   static constexpr std::string_view kName = "q5_1";
-  static constexpr int kBlock = 32, kBlockBytes = 24, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 24;
   static constexpr bool kMins = true, kPlusMins = true;
 
   template <class Bytes>
@@ -148,7 +148,7 @@ inline __m512i table16(const int8_t* values, int offset) {
 
 struct IQ4_NL : By16 {
   static constexpr std::string_view kName = "iq4_nl";
-  static constexpr int kBlock = 32, kBlockBytes = 18, kOffset = 127, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 18, kOffset = 127;
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512& mins) {
@@ -161,7 +161,7 @@ struct IQ4_NL : By16 {
 
 struct MXFP4 : By16 {
   static constexpr std::string_view kName = "mxfp4";
-  static constexpr int kBlock = 32, kBlockBytes = 17, kOffset = 12, kChain = 2;
+  static constexpr int kBlock = 32, kBlockBytes = 17, kOffset = 12;
 
   template <class Bytes>
   static void unpack(const Bytes& bytes, Codes& codes, __m512& scales, __m512&) {
@@ -202,17 +202,28 @@ constexpr ByteTable runs_of_nvfp4(int n, int first, int low, int split, int high
 
 struct NVFP4 : Usual {
   static constexpr std::string_view kName = "nvfp4";
-  static constexpr int kBlock = 64, kBlockBytes = 36, kOffset = 12, kChain = 2;
+  static constexpr int kBlock = 64, kBlockBytes = 36, kOffset = 12;
   static constexpr bool kPairs = false;
-  // The first halves of eight groups of 16, then their second halves.
-  static constexpr Order kOrder = [] {
-    Order order{};
-    for (int p = 0; p < kSpanEights; ++p) {
-      order[p] = static_cast<uint8_t>(p / 16 * 16 + p % 8 * 2 + p / 8 % 2);
+
+  // Vectors hold the first halves of eight parts, or their second halves: two of them, two of the
+  // other eight in a quarter.
+  LAMELLA_INLINE static void to_lanes(Codes& c) {
+    Codes in = c;
+    each<4>([&](auto t) LAMELLA_INLINE {
+      c.v[t] = _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(in.v[t / 2]),
+                                                     _mm512_castsi512_ps(in.v[t / 2 + 2]),
+                                                     t % 2 == 0 ? 0x88 : 0xdd));
+    });
+  }
+  static constexpr UnitOrder kOfParts = [] {
+    UnitOrder order;
+    for (int lane = 0; lane < 16; ++lane) {
+      const int part = lane / 4 * 2 + lane % 2 + lane % 4 / 2 * 8;
+      order.lanes[lane] = static_cast<uint8_t>(part);
+      for (int t = 0; t < 4; ++t) order.fours[16 * t + lane] = static_cast<uint8_t>(part * 4 + t);
     }
     return order;
   }();
-
   static void store(const Codes& codes, uint8_t* out) {
     Codes parts;
     each<2>([&](auto i) LAMELLA_INLINE {

@@ -365,10 +365,8 @@ struct IQ4_XS : Plain {
 template <class U, class Format>
 struct FastUnpack : Format {
   static constexpr bool kStarts = Format::kOffset != 0;
-  static constexpr bool kQuads = false;
   static constexpr int kVectors = 32 / U::kBytes;  // that 32 codes take
   static constexpr int kChain = Format::kPairs ? kVectors : 1;
-  static constexpr const Order& kOrder = kNaturalOrder;
   struct Span {
     typename U::I codes[8 * kVectors];
     typename U::Parts scales, mins;

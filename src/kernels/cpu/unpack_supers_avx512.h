@@ -26,18 +26,18 @@ inline __m512i twice32(const Whole& bytes, int offset) {
   return _mm512_broadcast_i64x4(
       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes.at + offset)));
 }
-inline __m512i bytes_of_halves(int low, int high) {
-  return _mm512_inserti64x4(_mm512_set1_epi8(static_cast<char>(low)),
-                            _mm256_set1_epi8(static_cast<char>(high)), 1);
-}
 inline __m512i words_of_halves(int low, int high) {
   return _mm512_inserti64x4(_mm512_set1_epi16(static_cast<int16_t>(low)),
                             _mm256_set1_epi16(static_cast<int16_t>(high)), 1);
 }
-// Codes plus `bit` where bits & mask.
-inline __m512i add_where(__m512i codes, __m512i bits, __m512i mask, int bit) {
-  return _mm512_mask_add_epi8(codes, _mm512_test_epi8_mask(bits, mask), codes,
-                              _mm512_set1_epi8(static_cast<char>(bit)));
+// Codes with bit `low` of each byte of `bits` (in the upper half bit `high`) as their bit `to`. By
+// a rotation, as tests of bits compete with products for their units.
+inline __m512i with_bit(__m512i codes, __m512i bits, int low, int high, int to) {
+  const __m512i left = _mm512_inserti64x4(_mm512_set1_epi32((to - low) & 31),
+                                          _mm256_set1_epi32((to - high) & 31), 1);
+  // codes | (bits & mask)
+  return _mm512_ternarylogic_epi64(codes, _mm512_rolv_epi32(bits, left),
+                                   _mm512_set1_epi8(static_cast<char>(1 << to)), 0xf8);
 }
 
 // The 12 bytes of eight 6-bit (scale, minimum): scales in bytes 0 to 7, minimums behind them.
@@ -72,10 +72,10 @@ struct Q5_K : By32 {
 
   static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
     const __m512i first = bytes.load(48), second = bytes.load(112), fifth = twice32(bytes, 16);
-    codes = {{add_where(low_halves(first), fifth, bytes_of_halves(1, 4), 16),
-              add_where(high_halves(first), fifth, bytes_of_halves(2, 8), 16),
-              add_where(low_halves(second), fifth, bytes_of_halves(16, 64), 16),
-              add_where(high_halves(second), fifth, bytes_of_halves(32, 128), 16)}};
+    codes = {{with_bit(low_halves(first), fifth, 0, 2, 4),
+              with_bit(high_halves(first), fifth, 1, 3, 4),
+              with_bit(low_halves(second), fifth, 4, 6, 4),
+              with_bit(high_halves(second), fifth, 5, 7, 4)}};
     scales = _mm512_mul_ps(whole_u8(k_scales(bytes, 4)), two_f16_at(bytes, 0));
   }
 };
@@ -130,9 +130,7 @@ struct Q3_K : ByHalf {
   static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
     const __m512i high = twice32(bytes, 0);
     const Codes low = two_bit_codes(bytes.load(32));
-    each<4>([&](auto i) LAMELLA_INLINE {
-      codes.v[i] = add_where(low.v[i], high, bytes_of_halves(1 << i, 16 << i), 4);
-    });
+    each<4>([&](auto i) LAMELLA_INLINE { codes.v[i] = with_bit(low.v[i], high, i, i + 4, 2); });
     // Low halves of 8 bytes, their high halves; two bits of 4 bytes each on top.
     const uint64_t packed = bytes.long_word(96);
     const __m128i four = _mm_and_si128(
@@ -219,7 +217,7 @@ struct TQ1_0 : Natural {
 
 struct IQ4_XS : By16 {
   static constexpr std::string_view kName = "iq4_xs";
-  static constexpr int kBlock = 256, kBlockBytes = 136, kOffset = 127, kChain = 2;
+  static constexpr int kBlock = 256, kBlockBytes = 136, kOffset = 127;
 
   static void unpack(const Whole& bytes, Codes& codes, __m512& scales, __m512&) {
     const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(quant::kIq4Values));
