@@ -1,6 +1,6 @@
 // Bulk products of operands rounded to bf16, sums in f32. Weights are unpacked and rounded a panel
 // of 48 rows and 256 elements at a time. `Unit::multiply` adds the panel's products with one tile
-// of x. For files compiled for AVX-512 with its products of bf16.
+// of x, and may ask for the next tile. For files compiled for AVX-512 with its products of bf16.
 #pragma once
 
 #include <algorithm>
@@ -73,12 +73,13 @@ void look_up_codes(const uint8_t* codes, const float* scales, const float* mins,
 }
 
 // Rows of weights are unpacked 16 at a time: their codes stay in L1 beside the panel.
-inline void fill_encoded(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
+inline void fill_encoded(const BulkArgs& a, int64_t row, int n_rows, int64_t span,
+                         Bf16Panel& panel) {
   alignas(64) uint8_t codes[16][kSpan];
   alignas(64) float scales[16][kSpanParts], mins[16][kSpanParts];
-  for (int first = 0; first < a.n_rows; first += 16) {
-    const int n = std::min(16, a.n_rows - first);
-    a.unpack(*a.w, a.row + first, n, span, {codes[0], scales[0], mins[0]});
+  for (int first = 0; first < n_rows; first += 16) {
+    const int n = std::min(16, n_rows - first);
+    a.unpack(*a.w, row + first, n, span, {codes[0], scales[0], mins[0]});
     const quant::Format& f = *a.w->format;
     const bool few = f.max_code + a.offset < (a.pairs ? 32 : 16);
     const auto round = f.has_min ? (few ? look_up_codes<true> : round_codes<true>)
@@ -89,39 +90,60 @@ inline void fill_encoded(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
   }
 }
 
-inline void fill_plain(const BulkArgs& a, int64_t span, Bf16Panel& panel) {
+inline void fill_plain(const BulkArgs& a, int64_t row, int n_rows, int64_t span, Bf16Panel& panel) {
   const int64_t begin = span * kSpan, n = std::min<int64_t>(a.w->k - begin, kSpan);
   alignas(64) float values[kSpan];
-  for (int r = 0; r < a.n_rows; ++r) {
+  for (int r = 0; r < n_rows; ++r) {
     if (!a.w->format && a.w->element == Elem::bf16) {
-      const uint8_t* row = a.w->planes[0] + (a.row + r) * a.w->row_bytes[0];
-      std::memcpy(panel[r], row + begin * 2, static_cast<size_t>(n) * 2);
+      const uint8_t* at = a.w->planes[0] + (row + r) * a.w->row_bytes[0];
+      std::memcpy(panel[r], at + begin * 2, static_cast<size_t>(n) * 2);
       std::memset(panel[r] + n, 0, static_cast<size_t>(kSpan - n) * 2);
       continue;
     }
-    decode_values<Avx512>(*a.w, a.row + r, begin, n, values);
+    decode_values<Avx512>(*a.w, row + r, begin, n, values);
     std::fill(values + n, values + kSpan, 0.0f);
     round_bf16(values, kSpan, panel[r]);
   }
 }
 
+// The panel's products with every tile of the range, one span, added to `c`.
+template <class Unit>
+void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int n_rows, int64_t span, float* c) {
+  const BulkX& x = *a.x;
+  constexpr int kRows = Unit::kTileRows;  // of x in a tile
+  const auto width_of = [&](int64_t tile) {
+    return std::min<int64_t>(round_up(a.m - tile * kRows, 16), kRows);
+  };
+  const auto tile_at = [&](int64_t tile) {
+    return x.pairs + (tile * kRows * x.n_spans + width_of(tile) * span) * kSpan;
+  };
+  const auto n_steps =
+      static_cast<int>(ceil_div(std::min<int64_t>(a.w->k - span * kSpan, kSpan), 32));
+  for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
+    const int64_t next = tile + 1 < a.tile_end ? tile + 1 : a.tile_begin;
+    Unit::multiply(panel, n_rows, n_steps, tile_at(tile), tile_at(next), width_of(tile),
+                   c + (tile - a.tile_begin) * kPanelRows * kRows);
+  }
+}
+
+// Several panels take turns at a block of spans, so that x comes from memory once for all of them.
 template <class Unit>
 void bulk_bf16(const BulkArgs& a) {
   const typename Unit::Scope scope;
   alignas(64) Bf16Panel panel;
-  const BulkX& x = *a.x;
-  constexpr int kRows = Unit::kTileRows;  // of x in a tile
-  const int n_rows = static_cast<int>(round_up(a.n_rows, Unit::kRows));
-  std::memset(panel[a.n_rows], 0, static_cast<size_t>(n_rows - a.n_rows) * sizeof panel[0]);
-  clear_products<Avx512>(a);
-  for (int64_t span = 0; span < x.n_spans; ++span) {
-    (a.unpack ? fill_encoded : fill_plain)(a, span, panel);
-    const int64_t left = std::min<int64_t>(a.w->k - span * kSpan, kSpan);
-    for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
-      const int64_t width = std::min<int64_t>(round_up(a.m - tile * kRows, 16), kRows);
-      const int64_t at = (tile * kRows * x.n_spans + width * span) * kSpan;
-      Unit::multiply(panel, n_rows, static_cast<int>(ceil_div(left, 32)), x.pairs + at, width,
-                     a.c + (tile - a.tile_begin) * kPanelRows * kRows);
+  const int64_t panel_products = (a.tile_end - a.tile_begin) * kPanelRows * a.x->tile_rows;
+  clear<Avx512>(a.c, ceil_div(a.n_rows, kPanelRows) * panel_products);
+  for (int64_t block = 0; block < a.x->n_spans; block += kBlockSpans) {
+    const int64_t end = std::min<int64_t>(block + kBlockSpans, a.x->n_spans);
+    for (int first = 0; first < a.n_rows; first += kPanelRows) {
+      const int n_rows = std::min(kPanelRows, a.n_rows - first);
+      const auto padded = static_cast<int>(round_up(n_rows, Unit::kRows));
+      std::memset(panel[n_rows], 0, static_cast<size_t>(padded - n_rows) * sizeof panel[0]);
+      float* c = a.c + first / kPanelRows * panel_products;
+      for (int64_t span = block; span < end; ++span) {
+        (a.unpack ? fill_encoded : fill_plain)(a, a.row + first, n_rows, span, panel);
+        multiply_span<Unit>(a, panel, padded, span, c);
+      }
     }
   }
 }

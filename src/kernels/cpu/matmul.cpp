@@ -91,8 +91,8 @@ struct Plan {
   size_t n_prepared = 0;
   int64_t chunk_rows = 0;     // rows of x in a round
   int tile_rows = kTileRows;  // rows of x in a tile (bulk)
-  int64_t panel_at = 0;       // per-worker products
-  int64_t panel_bytes = 0;    // of one worker
+  int64_t product_at = 0;     // per-worker products
+  int64_t product_bytes = 0;  // of one worker
   int64_t task_rows = 0;      // rows of weights in a task
   int64_t n_tasks = 0;
   int64_t total_bytes = 0;
@@ -154,12 +154,20 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
   return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), step);
 }
 
+// Rows of weights a bulk task does: a panel; several where x is too long to stay in the cache.
+int64_t bulk_task_rows(const MatmulCall& call, int n_threads) {
+  if (!call.bf16 || call.k <= kBlockSpans * kSpan) return kPanelRows;
+  int64_t n_panels = 0;
+  for (const MatmulJob& job : call.jobs) n_panels += ceil_div(job.n, kPanelRows);
+  return kPanelRows * std::clamp<int64_t>(n_panels / (4 * n_threads), 1, kMostPanels);
+}
+
 Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
   plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
   if (bulk && call.bf16) plan.tile_rows = bf16_unit(call.isa)->tile_rows;
-  plan.task_rows = bulk ? kPanelRows : decode_task_rows(call, n_threads);
+  plan.task_rows = bulk ? bulk_task_rows(call, n_threads) : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
   for (const MatmulJob& job : call.jobs) {
     Plan::Job& planned = plan.jobs[plan.n_jobs++];
@@ -170,9 +178,9 @@ Plan plan_of(const MatmulCall& call, int n_threads) {
     plan.n_tasks += ceil_div(job.n, plan.task_rows);
   }
   const int64_t lanes = bulk ? round_up(plan.chunk_rows, kTileRows) : plan.chunk_rows;
-  plan.panel_at = bytes;
-  plan.panel_bytes = round_up(lanes * (bulk ? kPanelRows : 64) * sizeof(float), 64);
-  plan.total_bytes = bytes + 2 * plan.panel_bytes * n_threads;
+  plan.product_at = bytes;
+  plan.product_bytes = round_up(lanes * (bulk ? plan.task_rows : 64) * sizeof(float), 64);
+  plan.total_bytes = bytes + 2 * plan.product_bytes * n_threads;
   return plan;
 }
 
@@ -249,8 +257,8 @@ void run_task(const Round& round, int64_t task, int worker) {
   const int64_t row = task / round.n_tile_ranges * plan.task_rows;
   const int64_t n_rows = std::min(plan.task_rows, job.n - row);
   auto* c =
-      reinterpret_cast<float*>(round.workspace + plan.panel_at + worker * 2 * plan.panel_bytes);
-  float* c_gated = job.gated ? c + plan.panel_bytes / sizeof(float) : nullptr;
+      reinterpret_cast<float*>(round.workspace + plan.product_at + worker * 2 * plan.product_bytes);
+  float* c_gated = job.gated ? c + plan.product_bytes / sizeof(float) : nullptr;
   EpilogueArgs out{.job = &job,
                    .row0 = round.first,
                    .m = round.m,
@@ -260,18 +268,25 @@ void run_task(const Round& round, int64_t task, int worker) {
                    .c_gated = c_gated,
                    .ldc = plan.task_rows,
                    .tile_rows = 0};
-  if (round.call->phase == Phase::bulk) {
-    out.tile_rows = plan.tile_rows;
-    const int64_t first = tile_range * round.tiles_per_task * plan.tile_rows;
-    out.row0 += first;
-    out.m = std::min(round.tiles_per_task * plan.tile_rows, round.m - first);
-    multiply_bulk(round, planned.w, row, n_rows, tile_range, c);
-    if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated);
-  } else {
+  if (round.call->phase != Phase::bulk) {
     multiply_decode(round, planned.w, row, n_rows, c, out.ldc);
     if (c_gated) multiply_decode(round, planned.gated, row, n_rows, c_gated, out.ldc);
+    round.epilogue(out, round.movers.transpose);
+    return;
   }
-  round.epilogue(out, round.movers.transpose);
+  multiply_bulk(round, planned.w, row, n_rows, tile_range, c);
+  if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated);
+  out.tile_rows = plan.tile_rows;
+  const int64_t first = tile_range * round.tiles_per_task * plan.tile_rows;
+  out.row0 += first;
+  out.m = std::min(round.tiles_per_task * plan.tile_rows, round.m - first);
+  const int64_t panel_products = round_up(out.m, plan.tile_rows) * kPanelRows;
+  for (; out.col0 < row + n_rows; out.col0 += kPanelRows) {
+    out.n = std::min<int64_t>(kPanelRows, row + n_rows - out.col0);
+    round.epilogue(out, round.movers.transpose);
+    out.c += panel_products;
+    if (out.c_gated) out.c_gated += panel_products;
+  }
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct Avx512Bf16 {
   }
 
   static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
-                       int64_t width, float* c) {
+                       const uint16_t* /*next*/, int64_t width, float* c) {
     for (int row = 0; row < n_rows; row += kRows) {
       const uint16_t* w = panel[row];
       float* out = c + row * kTileRows;

@@ -18,6 +18,9 @@ inline constexpr int kSpanParts = 16;   // parts of a span: 16 elements
 inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (bulk)
 inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
 inline constexpr int kChunkRows = 256;  // rows of x prepared at a time (bulk)
+// Products of bf16: so many panels of a task take turns at so many spans of x, whose chunk is then
+// 1 MiB and stays in the second-level cache.
+inline constexpr int kMostPanels = 4, kBlockSpans = 8;
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
 
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
@@ -117,11 +120,11 @@ struct BulkArgs {
   int offset;
   bool pairs;
   int64_t row;
-  int n_rows;  // at most kPanelRows
+  int n_rows;  // at most kPanelRows; of bf16, at most kMostPanels times that
   const BulkX* x;
   int64_t m;                     // rows of x in all
   int64_t tile_begin, tile_end;  // tiles to do
-  float* c;                      // [tile - tile_begin][kPanelRows][tile_rows]
+  float* c;                      // [panel][tile - tile_begin][kPanelRows][tile_rows]
 };
 
 struct MatmulKernel {
