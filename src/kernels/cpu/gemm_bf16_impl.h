@@ -1,6 +1,6 @@
 // Bulk products of operands rounded to bf16, sums in f32. Weights are unpacked and rounded a panel
-// of 48 rows and 256 elements at a time. `Unit::multiply` adds the panel's products with one tile
-// of x, and may ask for the next tile. For files compiled for AVX-512 with its products of bf16.
+// of 48 rows and 256 elements at a time. `Unit::multiply` takes one tile of x, and may ask for
+// the next. For files compiled for AVX-512 with its products of bf16.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,16 @@ namespace lamella::cpu {
 namespace {
 
 using Bf16Panel = uint16_t[kPanelRows][kSpan];
+
+// A panel's products with one tile of x.
+struct TileProduct {
+  const uint16_t* w;
+  int n_rows, n_steps;  // of 32 elements
+  const uint16_t *x, *next_x;
+  int64_t width;
+  bool fresh;  // sums begin with 0, not with what is in c
+  float* c;
+};
 
 inline void round_bf16(const float* x, int64_t n, uint16_t* out) {
   for (int64_t i = 0; i < n; i += 32) {
@@ -106,7 +116,7 @@ inline void fill_plain(const BulkArgs& a, int64_t row, int n_rows, int64_t span,
   }
 }
 
-// The panel's products with every tile of the range, one span, added to `c`.
+// The panel's products with every tile of the range, one span.
 template <class Unit>
 void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int n_rows, int64_t span, float* c) {
   const BulkX& x = *a.x;
@@ -121,8 +131,14 @@ void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int n_rows, int64_
       static_cast<int>(ceil_div(std::min<int64_t>(a.w->k - span * kSpan, kSpan), 32));
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
     const int64_t next = tile + 1 < a.tile_end ? tile + 1 : a.tile_begin;
-    Unit::multiply(panel, n_rows, n_steps, tile_at(tile), tile_at(next), width_of(tile),
-                   c + (tile - a.tile_begin) * kPanelRows * kRows);
+    Unit::multiply({.w = panel[0],
+                    .n_rows = n_rows,
+                    .n_steps = n_steps,
+                    .x = tile_at(tile),
+                    .next_x = tile_at(next),
+                    .width = width_of(tile),
+                    .fresh = span == 0,
+                    .c = c + (tile - a.tile_begin) * kPanelRows * kRows});
   }
 }
 
@@ -132,7 +148,7 @@ void bulk_bf16(const BulkArgs& a) {
   const typename Unit::Scope scope;
   alignas(64) Bf16Panel panel;
   const int64_t panel_products = (a.tile_end - a.tile_begin) * kPanelRows * a.x->tile_rows;
-  clear<Avx512>(a.c, ceil_div(a.n_rows, kPanelRows) * panel_products);
+  if (a.x->n_spans == 0) clear<Avx512>(a.c, ceil_div(a.n_rows, kPanelRows) * panel_products);
   for (int64_t block = 0; block < a.x->n_spans; block += kBlockSpans) {
     const int64_t end = std::min<int64_t>(block + kBlockSpans, a.x->n_spans);
     for (int first = 0; first < a.n_rows; first += kPanelRows) {

@@ -18,37 +18,40 @@ struct Amx {
   // for the whole of it. x comes from L2, so it is asked for two steps ahead, into the next tile.
   // (Tile numbers are literals of the instructions.)
   template <int kWeights>
-  static void multiply_tiles(const uint16_t* w, int n_steps, const uint16_t* x,
-                             const uint16_t* next, float* c) {
+  static void multiply_tiles(const TileProduct& t) {
     constexpr int64_t c_stride = kTileRows * 4, w_stride = kSpan * 2, x_stride = kTileRows * 4;
     constexpr int64_t kStep = kTileRows * 32;  // elements of x
-    float *c1 = c + 16 * kTileRows, *c2 = c + 32 * kTileRows;
-    _tile_loadd(0, c, c_stride);
-    if constexpr (kWeights > 1) _tile_loadd(1, c1, c_stride);
-    if constexpr (kWeights > 2) _tile_loadd(2, c2, c_stride);
-    for (int left = n_steps; left > 0; --left, w += 32, x += kStep) {
+    float *c1 = t.c + 16 * kTileRows, *c2 = t.c + 32 * kTileRows;
+    if (t.fresh) {
+      _tile_zero(0);
+      if constexpr (kWeights > 1) _tile_zero(1);
+      if constexpr (kWeights > 2) _tile_zero(2);
+    } else {
+      _tile_loadd(0, t.c, c_stride);
+      if constexpr (kWeights > 1) _tile_loadd(1, c1, c_stride);
+      if constexpr (kWeights > 2) _tile_loadd(2, c2, c_stride);
+    }
+    const uint16_t *w = t.w, *x = t.x;
+    for (int left = t.n_steps; left > 0; --left, w += 32, x += kStep) {
       _tile_loadd(6, x, x_stride);
       _tile_loadd(3, w, w_stride);
       if constexpr (kWeights > 1) _tile_loadd(4, w + 16 * kSpan, w_stride);
       if constexpr (kWeights > 2) _tile_loadd(5, w + 32 * kSpan, w_stride);
-      const uint16_t* ahead = left > 2 ? x + 2 * kStep : next + (2 - left) * kStep;
+      const uint16_t* ahead = left > 2 ? x + 2 * kStep : t.next_x + (2 - left) * kStep;
       for (int line = 0; line < 16; ++line) _mm_prefetch(ahead + line * 32, _MM_HINT_T0);
       _tile_dpbf16ps(0, 3, 6);
       if constexpr (kWeights > 1) _tile_dpbf16ps(1, 4, 6);
       if constexpr (kWeights > 2) _tile_dpbf16ps(2, 5, 6);
     }
-    _tile_stored(0, c, c_stride);
+    _tile_stored(0, t.c, c_stride);
     if constexpr (kWeights > 1) _tile_stored(1, c1, c_stride);
     if constexpr (kWeights > 2) _tile_stored(2, c2, c_stride);
   }
 
-  // One tile of x.
-  static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
-                       const uint16_t* next, int64_t /*width*/, float* c) {
-    using Multiply = void (*)(const uint16_t*, int, const uint16_t*, const uint16_t*, float*);
-    static constexpr Multiply kMultiply[] = {multiply_tiles<1>, multiply_tiles<2>,
-                                             multiply_tiles<3>};
-    kMultiply[n_rows / 16 - 1](panel[0], n_steps, x, next, c);
+  static void multiply(const TileProduct& t) {
+    static constexpr void (*kMultiply[])(const TileProduct&) = {
+        multiply_tiles<1>, multiply_tiles<2>, multiply_tiles<3>};
+    kMultiply[t.n_rows / 16 - 1](t);
   }
 };
 

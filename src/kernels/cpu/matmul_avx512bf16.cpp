@@ -17,14 +17,16 @@ struct Avx512Bf16 {
   }
 
   template <int kVectors>
-  [[gnu::noinline]] static void multiply_tile(const uint16_t* w, int n_pairs, const uint16_t* x,
-                                              int64_t width, float* c) {
+  [[gnu::noinline]] static void multiply_tile(const TileProduct& t, const uint16_t* w, int64_t lane,
+                                              float* c) {
+    const uint16_t* x = t.x + lane * 2;
     __m512 sum[kRows][kVectors];
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      each<kVectors>(
-          [&](auto v) LAMELLA_INLINE { sum[r][v] = _mm512_loadu_ps(c + r * kTileRows + v * 16); });
+      each<kVectors>([&](auto v) LAMELLA_INLINE {
+        sum[r][v] = t.fresh ? _mm512_setzero_ps() : _mm512_loadu_ps(c + r * kTileRows + v * 16);
+      });
     });
-    for (int p = 0; p < n_pairs; ++p, w += 2, x += width * 2) {
+    for (int p = 0; p < t.n_steps * 16; ++p, w += 2, x += t.width * 2) {
       __m512i xs[kVectors];
       each<kVectors>([&](auto v) LAMELLA_INLINE { xs[v] = Avx512::load_once(x + v * 32); });
       each<kRows>([&](auto r) LAMELLA_INLINE {
@@ -38,18 +40,15 @@ struct Avx512Bf16 {
     });
   }
 
-  static void multiply(const Bf16Panel& panel, int n_rows, int n_steps, const uint16_t* x,
-                       const uint16_t* /*next*/, int64_t width, float* c) {
-    for (int row = 0; row < n_rows; row += kRows) {
-      const uint16_t* w = panel[row];
-      float* out = c + row * kTileRows;
+  static void multiply(const TileProduct& t) {
+    for (int row = 0; row < t.n_rows; row += kRows) {
+      const uint16_t* w = t.w + row * kSpan;
+      float* c = t.c + row * kTileRows;
       int64_t lane = 0;
-      for (; lane + kVectors * 16 <= width; lane += kVectors * 16) {
-        multiply_tile<kVectors>(w, n_steps * 16, x + lane * 2, width, out + lane);
+      for (; lane + kVectors * 16 <= t.width; lane += kVectors * 16) {
+        multiply_tile<kVectors>(t, w, lane, c + lane);
       }
-      for (; lane < width; lane += 16) {
-        multiply_tile<1>(w, n_steps * 16, x + lane * 2, width, out + lane);
-      }
+      for (; lane < t.width; lane += 16) multiply_tile<1>(t, w, lane, c + lane);
     }
   }
 };
