@@ -31,6 +31,15 @@ struct GradChunk {
     d_y = j.d_y + value, d_q = j.d_q + grad, d_k = j.d_k + grad, d_v = j.d_v + value;
     d_g = j.d_g + one, d_beta = j.d_beta + one;
   }
+  // Asks for a few rows of what the forward rule reads, or of all.
+  void ask(RowsAhead& rows, bool all) const {
+    for (int i = 0; i < 3; ++i, rows.end_row()) {
+      rows.ask(k, key_row), rows.ask(v, value_row);
+      if (!all) continue;
+      rows.ask(q, key_row), rows.ask(d_y, value_row), rows.ask(d_v, value_row);
+      rows.ask(d_q, grad_row), rows.ask(d_k, grad_row);
+    }
+  }
 };
 
 struct GradMemory {
@@ -55,32 +64,7 @@ struct GradMemory {
   }
 };
 
-// to[c][r] = from[r][c].
-void transpose(const float* from, int64_t row, float* to, int64_t to_row, int64_t rows,
-               int64_t columns) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
-    for (int64_t c = 0; c < columns; ++c)
-      for (int64_t r = r0; r < rows && r < r0 + kBlock; ++r) to[c * to_row + r] = from[r * row + c];
-}
-
-float dot_rows_of(const float* a, const float* b, int64_t n) {
-  F total = zero();
-  for_lanes(n, [&](int64_t i, int lanes) {
-    total = fma(load_lanes(a + i, lanes), load_lanes(b + i, lanes), total);
-  });
-  return sum(total);
-}
-
-// y = a x (+ y).
-void scaled_row(const float* x, float a, float* y, int64_t n, bool adds) {
-  for_lanes(n, [&](int64_t i, int lanes) {
-    const F v = set1(a) * load_lanes(x + i, lanes);
-    store_lanes(y + i, adds ? load_lanes(y + i, lanes) + v : v, lanes);
-  });
-}
-
-// G, exp(G), K^T, decay and M of a chunk; above the diagonals 0, and M's diagonal too.
+// G, exp(G), K^T, decay and M of a chunk; M's diagonal is 0, and above it is nothing.
 void prepare_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m) {
   float total = 0;
   for (int64_t i = 0; i < c.n; ++i) m.sums[i] = total += c.g[i * c.hv];
@@ -89,7 +73,7 @@ void prepare_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m) 
     store_lanes(m.factor + i, exp(set1(total) - load_lanes(m.sums + i, lanes)), lanes);
   });
   transpose(c.k, c.key_row, m.kt, kC, c.n, r.dk);
-  multiply({c.k, c.key_row, 1, m.kt, kC, m.m, kC, c.n, c.n, r.dk, false});
+  multiply_to_lower({c.k, c.key_row, 1, m.kt, kC, m.m, kC, c.n, c.n, r.dk, false});
   for (int64_t i = 0; i < c.n; ++i) {
     float *decay = m.decay + i * kC, *products = m.m + i * kC;
     for_lanes(i + 1, [&](int64_t j, int lanes) {
@@ -98,31 +82,28 @@ void prepare_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m) 
       store_lanes(products + j, e * load_lanes(products + j, lanes), lanes);
     });
     products[i] = 0;
-    for (int64_t j = i + 1; j < c.n; ++j) decay[j] = products[j] = 0;
   }
 }
 
-// W and D of a chunk, and the state behind it.
-void forward_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m, int64_t chunk,
-                   float* next) {
+// W and D of a chunk, and the state behind it; `ahead` comes next.
+void forward_chunk(const DeltaRule& r, const GradChunk& c, const GradChunk& ahead,
+                   const GradMemory& m, int64_t chunk, float* next) {
   prepare_chunk(r, c, m);
   const float* S = m.states + chunk * r.dk * r.dv;
   float *w = m.w + chunk * kC * r.dv, *d = m.d + chunk * kC * r.dv;
   multiply({c.k, c.key_row, 1, S, r.dv, w, r.dv, c.n, r.dv, r.dk, false});
   for (int64_t i = 0; i < c.n; ++i) {
-    float* row = w + i * r.dv;
+    const F beta = set1(c.beta[i * c.hv]);
     for_lanes(r.dv, [&](int64_t j, int lanes) {
-      const F seen = set1(m.grown[i]) * load_lanes(row + j, lanes);
-      store_lanes(row + j, load_lanes(c.v + i * c.value_row + j, lanes) - seen, lanes);
+      float* at = w + i * r.dv + j;
+      const F seen = set1(m.grown[i]) * load_lanes(at, lanes);
+      const F missing = load_lanes(c.v + i * c.value_row + j, lanes) - seen;
+      store_lanes(at, missing, lanes);
+      store_lanes(d + i * r.dv + j, missing * beta, lanes);
     });
-    scaled_row(row, 1, d + i * r.dv, r.dv, false);
-    // -M: the row is an update of itself.
-    for_lanes(i, [&](int64_t j, int lanes) {
-      store_lanes(m.x + j, zero() - load_lanes(m.m + i * kC + j, lanes), lanes);
-    });
-    small_rows<1>({m.x, 0, 1, d, r.dv, d + i * r.dv, r.dv, 1, r.dv, i, true}, 0);
-    scaled_row(d + i * r.dv, c.beta[i * c.hv], d + i * r.dv, r.dv, false);
+    scaled_row(m.m + i * kC, -c.beta[i * c.hv], m.x + i * kC, i, false);
   }
+  solve_lower({m.x, kC, 1, nullptr, 0, d, r.dv, c.n, r.dv, c.n, true});
   if (!next) return;
   scaled_row(S, m.grown[c.n - 1], next, r.dk * r.dv, false);
   for (int64_t a = 0; a < r.dk; ++a)
@@ -130,26 +111,9 @@ void forward_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m, 
       float* at = m.kt + a * kC + i;
       store_lanes(at, load_lanes(at, lanes) * load_lanes(m.factor + i, lanes), lanes);
     });
-  multiply({m.kt, kC, 1, d, r.dv, next, r.dv, r.dk, r.dv, c.n, true});
-}
-
-// c (+)= a^T b, where a [n][C] is 0 above its diagonal; and the same with a.
-void multiply_upper(const float* a, const float* b, int64_t b_row, float* c, int64_t c_row,
-                    int64_t n, int64_t columns, bool adds) {
-  constexpr int64_t kBlock = 12;
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t rows = n - i < kBlock ? n - i : kBlock;
-    multiply({a + i * kC + i, 1, kC, b + i * b_row, b_row, c + i * c_row, c_row, rows, columns,
-              n - i, adds});
-  }
-}
-void multiply_lower(const float* a, const float* b, int64_t b_row, float* c, int64_t c_row,
-                    int64_t n, int64_t columns, bool adds) {
-  constexpr int64_t kBlock = 12;
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t rows = n - i < kBlock ? n - i : kBlock;
-    multiply({a + i * kC, kC, 1, b, b_row, c + i * c_row, c_row, rows, columns, i + rows, adds});
-  }
+  RowsAhead rows(ahead.n, r.dk);
+  multiply({m.kt, kC, 1, d, r.dv, next, r.dv, r.dk, r.dv, c.n, true},
+           [&] { ahead.ask(rows, false); });
 }
 
 // Y', dD and from it dV (in d_v), E (in e) and dR (in d_d); the parts of d_sums that F has.
@@ -159,26 +123,24 @@ void solve_back(const DeltaRule& r, const GradChunk& c, const GradMemory& m, con
     scaled_row(c.d_y + i * c.value_row, r.scale, m.ys + i * r.dv, r.dv, false);
     scaled_row(m.ys + i * r.dv, m.grown[i], m.grown_ys + i * r.dv, r.dv, false);
   }
-  multiply_upper(m.p, m.ys, r.dv, m.d_d, r.dv, c.n, r.dv, false);
+  multiply_upper({m.p, 1, kC, m.ys, r.dv, m.d_d, r.dv, c.n, r.dv, c.n, false});
   multiply({c.k, c.key_row, 1, d_S, r.dv, m.tmp, r.dv, c.n, r.dv, r.dk, false});
   float all = 0;
   for (int64_t i = 0; i < c.n; ++i) {
     scaled_row(m.tmp + i * r.dv, m.factor[i], m.d_d + i * r.dv, r.dv, true);
-    const float h = m.factor[i] * dot_rows_of(m.tmp + i * r.dv, d + i * r.dv, r.dv);
+    const float h = m.factor[i] * dot_rows(m.tmp + i * r.dv, d + i * r.dv, r.dv);
     m.d_sums[i] = -h;
     all += h;
   }
   m.d_sums[c.n - 1] += all;
-  // dR_i = dD_i - sum over j > i of M[j][i] dV_j; tmp holds -dV.
-  for (int64_t i = c.n - 1; i >= 0; --i) {
-    float* row = m.d_d + i * r.dv;
-    small_rows<1>({m.m + (i + 1) * kC + i, 0, kC, m.tmp + (i + 1) * r.dv, r.dv, row, r.dv, 1, r.dv,
-                   c.n - 1 - i, true},
-                  0);
+  // dR_i = dD_i - sum over j > i of beta_j M[j][i] dR_j.
+  for (int64_t i = 0; i < c.n; ++i)
+    scaled_row(m.m + i * kC, -c.beta[i * c.hv], m.x + i * kC, i, false);
+  solve_upper({m.x, 1, kC, nullptr, 0, m.d_d, r.dv, c.n, r.dv, c.n, true});
+  for (int64_t i = 0; i < c.n; ++i) {
     const float beta = c.beta[i * c.hv];
-    scaled_row(row, beta, c.d_v + i * c.value_row, r.dv, false);
-    scaled_row(row, -beta, m.tmp + i * r.dv, r.dv, false);
-    scaled_row(m.tmp + i * r.dv, m.grown[i], m.e + i * r.dv, r.dv, false);
+    scaled_row(m.d_d + i * r.dv, beta, c.d_v + i * c.value_row, r.dv, false);
+    scaled_row(m.d_d + i * r.dv, -beta * m.grown[i], m.e + i * r.dv, r.dv, false);
   }
 }
 
@@ -186,14 +148,14 @@ void solve_back(const DeltaRule& r, const GradChunk& c, const GradMemory& m, con
 void decay_gradients(const DeltaRule& r, const GradChunk& c, const GradMemory& m, const float* w,
                      const float* d) {
   transpose(d, r.dv, m.dt, kC, c.n, r.dv);
-  multiply({m.ys, r.dv, 1, m.dt, kC, m.x, kC, c.n, c.n, r.dv, false});
-  multiply({m.d_d, r.dv, 1, m.dt, kC, m.u, kC, c.n, c.n, r.dv, false});
+  multiply_to_lower({m.ys, r.dv, 1, m.dt, kC, m.x, kC, c.n, c.n, r.dv, false});
+  multiply_to_lower({m.d_d, r.dv, 1, m.dt, kC, m.u, kC, c.n, c.n, r.dv, false});
   float columns[kC] = {};
   for (int64_t i = 0; i < c.n; ++i) {
     float *x = m.x + i * kC, *u = m.u + i * kC;
     const float beta = c.beta[i * c.hv];
     F of_beta = zero(), of_sum = zero();
-    for_lanes(c.n, [&](int64_t j, int lanes) {
+    for_lanes(i + 1, [&](int64_t j, int lanes) {
       const F decay = load_lanes(m.decay + i * kC + j, lanes), dp = load_lanes(x + j, lanes),
               dl = zero() - load_lanes(u + j, lanes);
       const F of_l = dl * load_lanes(m.m + i * kC + j, lanes);
@@ -205,7 +167,8 @@ void decay_gradients(const DeltaRule& r, const GradChunk& c, const GradMemory& m
       store_lanes(u + j, dl * decay * set1(beta), lanes);
     });
     u[i] = 0;
-    c.d_beta[i * c.hv] = sum(of_beta) + dot_rows_of(m.d_d + i * r.dv, w + i * r.dv, r.dv);
+    clear_in_block(x, i, c.n);
+    c.d_beta[i * c.hv] = sum(of_beta) + dot_rows(m.d_d + i * r.dv, w + i * r.dv, r.dv);
     m.d_sums[i] += sum(of_sum);
   }
   for (int64_t i = 0; i < c.n; ++i) {
@@ -222,34 +185,38 @@ void key_gradients(const DeltaRule& r, const GradChunk& c, const GradMemory& m, 
   multiply({m.grown_ys, r.dv, 1, m.st, r.dk, c.d_q, c.grad_row, c.n, r.dk, r.dv, false});
   multiply({m.e, r.dv, 1, m.st, r.dk, c.d_k, c.grad_row, c.n, r.dk, r.dv, false});
   for (int64_t i = 0; i < c.n; ++i)
-    m.d_sums[i] += dot_rows_of(c.q + i * c.key_row, c.d_q + i * c.grad_row, r.dk) +
-                   dot_rows_of(c.k + i * c.key_row, c.d_k + i * c.grad_row, r.dk);
-  multiply_lower(m.x, c.k, c.key_row, c.d_q, c.grad_row, c.n, r.dk, true);
+    m.d_sums[i] += dot_rows(c.q + i * c.key_row, c.d_q + i * c.grad_row, r.dk) +
+                   dot_rows(c.k + i * c.key_row, c.d_k + i * c.grad_row, r.dk);
+  multiply_lower({m.x, kC, 1, c.k, c.key_row, c.d_q, c.grad_row, c.n, r.dk, c.n, true});
   multiply({d, r.dv, 1, m.d_st, r.dk, m.part, r.dk, c.n, r.dk, r.dv, false});
   for (int64_t i = 0; i < c.n; ++i)
     scaled_row(m.part + i * r.dk, m.factor[i], c.d_k + i * c.grad_row, r.dk, true);
-  multiply_upper(m.x, c.q, c.key_row, c.d_k, c.grad_row, c.n, r.dk, true);
+  multiply_upper({m.x, 1, kC, c.q, c.key_row, c.d_k, c.grad_row, c.n, r.dk, c.n, true});
   multiply({m.u, kC, 1, c.k, c.key_row, c.d_k, c.grad_row, c.n, r.dk, c.n, true});
 }
 
-void backward_chunk(const DeltaRule& r, const GradChunk& c, const GradMemory& m, int64_t chunk,
-                    float* d_S) {
+void backward_chunk(const DeltaRule& r, const GradChunk& c, const GradChunk& ahead,
+                    const GradMemory& m, int64_t chunk, float* d_S) {
   const float* S = m.states + chunk * r.dk * r.dv;
   const float *w = m.w + chunk * kC * r.dv, *d = m.d + chunk * kC * r.dv;
   prepare_chunk(r, c, m);
-  multiply({c.q, c.key_row, 1, m.kt, kC, m.p, kC, c.n, c.n, r.dk, false});
-  for (int64_t i = 0; i < c.n; ++i)
-    for_lanes(c.n, [&](int64_t j, int lanes) {
+  multiply_to_lower({c.q, c.key_row, 1, m.kt, kC, m.p, kC, c.n, c.n, r.dk, false});
+  for (int64_t i = 0; i < c.n; ++i) {
+    for_lanes(i + 1, [&](int64_t j, int lanes) {
       float* p = m.p + i * kC + j;
       store_lanes(p, load_lanes(p, lanes) * load_lanes(m.decay + i * kC + j, lanes), lanes);
     });
+    clear_in_block(m.p + i * kC, i, c.n);
+  }
   solve_back(r, c, m, d, d_S);
-  m.d_sums[c.n - 1] += m.grown[c.n - 1] * dot_rows_of(S, d_S, r.dk * r.dv);
+  m.d_sums[c.n - 1] += m.grown[c.n - 1] * dot_rows(S, d_S, r.dk * r.dv);
   decay_gradients(r, c, m, w, d);
   key_gradients(r, c, m, S, d, d_S);
   scaled_row(d_S, m.grown[c.n - 1], d_S, r.dk * r.dv, false);
-  multiply({c.q, 1, c.key_row, m.grown_ys, r.dv, d_S, r.dv, r.dk, r.dv, c.n, true});
-  multiply({c.k, 1, c.key_row, m.e, r.dv, d_S, r.dv, r.dk, r.dv, c.n, true});
+  RowsAhead rows(chunk > 0 ? ahead.n : 0, r.dk);
+  const auto ask = [&] { ahead.ask(rows, true); };
+  multiply({c.q, 1, c.key_row, m.grown_ys, r.dv, d_S, r.dv, r.dk, r.dv, c.n, true}, ask);
+  multiply({c.k, 1, c.key_row, m.e, r.dv, d_S, r.dv, r.dk, r.dv, c.n, true}, ask);
   float total = 0;
   for (int64_t i = c.n - 1; i >= 0; --i) c.d_g[i * c.hv] = total += m.d_sums[i];
 }
@@ -267,9 +234,10 @@ void delta_head_grad(const DeltaRuleGrad& job, int64_t seq, int64_t head, float*
   };
   scaled_row(r.state + entry, 1, m.states, size, false);
   for (int64_t i = 0; i < chunks; ++i)
-    forward_chunk(r, chunk_at(i), m, i, i + 1 < chunks ? m.states + (i + 1) * size : nullptr);
+    forward_chunk(r, chunk_at(i), chunk_at(i + 1 < chunks ? i + 1 : i), m, i,
+                  i + 1 < chunks ? m.states + (i + 1) * size : nullptr);
   for (int64_t i = chunks - 1; i >= 0; --i)
-    backward_chunk(r, chunk_at(i), m, i, job.d_state + entry);
+    backward_chunk(r, chunk_at(i), chunk_at(i > 0 ? i - 1 : 0), m, i, job.d_state + entry);
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 
 #include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/scratch.h"
+#include "lamella/kernels/cpu/step_team.h"
 
 namespace lamella::cpu {
 namespace {
 
 constexpr int64_t kInputBytes = int64_t{16} << 20;   // of the input's part of the gates, at a time
-constexpr int64_t kWorthThreads = int64_t{1} << 16;  // products of a step
+constexpr int64_t kWorthThreads = int64_t{1} << 15;  // products of a step
 
 int n_gates(Recurrent::Cell cell) {
   constexpr int kGates[] = {4, 3, 3, 1, 1};
@@ -83,31 +84,29 @@ class DirectionRun {
     const int64_t rows = std::min(kRowBlock, j_.hidden - first);
     const float* from = r_ + (part / Memory::n_blocks(j_) * j_.hidden + first) * j_.hidden;
     float* to = m_.r + part * kRowBlock * j_.hidden;
-    constexpr int64_t kTile = 16;
-    for (int64_t k0 = 0; k0 < j_.hidden; k0 += kTile)
-      for (int64_t i = 0; i < kRowBlock; ++i)
-        for (int64_t k = k0; k < std::min(k0 + kTile, j_.hidden); ++k)
-          to[k * kRowBlock + i] = i < rows ? from[i * j_.hidden + k] : 0;
+    if (rows < kRowBlock) std::fill_n(to, kRowBlock * j_.hidden, 0.0f);
+    kernels_.transpose(from, j_.hidden, to, kRowBlock, rows, j_.hidden);
   }
 
-  // Units [u, end) of step t, whose part of the gates is entry `at` of the chunk.
-  void run_units(int64_t t, int64_t at, int64_t u, int64_t end) const {
+  // Units [u, end) of step t, whose part of the gates is entry `at` of the chunk and which is the
+  // `n`th that is run.
+  void run_units(int64_t t, int64_t at, int64_t n, int64_t u, int64_t end) const {
     if (j_.cell == Recurrent::Cell::gru_reset_before) {
-      add_parts(m_.aux, 2, 3, u, end);
+      add_parts(m_.aux, n, 2, 3, u, end);
     } else {
-      add_parts(m_.h[now_], 0, gates_, u, end);
+      add_parts(m_.h[n & 1], n, 0, gates_, u, end);
     }
     for (int64_t b = 0; b < j_.batch; ++b) {
       const int64_t row = b * j_.hidden + u;
       float* y = j_.y + ((t * j_.directions + d_) * j_.batch + b) * j_.hidden + u;
       const size_t bytes = static_cast<size_t>(end - u) * sizeof(float);
-      float* next = m_.h[1 - now_] + row;
+      float* next = m_.h[1 - (n & 1)] + row;
       if (t >= length(b)) {
-        std::memcpy(next, m_.h[now_] + row, bytes);
+        std::memcpy(next, m_.h[n & 1] + row, bytes);
         std::memset(y, 0, bytes);
         continue;
       }
-      RecurrentCells cells = cells_of(at, b, u, end);
+      RecurrentCells cells = cells_of(at, n, b, u, end);
       cells.next_h = next;
       cells.next_c = m_.c + row;
       kernels_.cells[static_cast<int>(j_.cell)](cells);
@@ -115,52 +114,48 @@ class DirectionRun {
     }
   }
   // gru_reset_before: r * h and z, before run_units.
-  void reset_units(int64_t at, int64_t u, int64_t end) const {
-    add_parts(m_.h[now_], 0, 2, u, end);
+  void reset_units(int64_t at, int64_t n, int64_t u, int64_t end) const {
+    add_parts(m_.h[n & 1], n, 0, 2, u, end);
     for (int64_t b = 0; b < j_.batch; ++b) {
-      RecurrentCells cells = cells_of(at, b, u, end);
+      RecurrentCells cells = cells_of(at, n, b, u, end);
       cells.next_h = m_.aux + b * j_.hidden + u;
       cells.next_c = m_.c + b * j_.hidden + u;
       kernels_.reset(cells);
     }
   }
-  void end_step() { now_ = 1 - now_; }
 
-  // All of steps [first, first + n) of the chunk, by this thread.
+  // Steps [first, first + n) of the sequence, by this thread alone ...
   void run_alone(int64_t first, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = is_reverse() ? n - 1 - i : i;
-      if (j_.cell == Recurrent::Cell::gru_reset_before) reset_units(at, 0, j_.hidden);
-      run_units(first + at, at, 0, j_.hidden);
-      end_step();
-    }
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t phase = 0; phase < n_phases(); ++phase)
+        run_part(first, n, i, phase, 0, j_.hidden);
+    done_ += n;
   }
-  // The same by all threads, each with units of its own.
-  void run_shared(int64_t first, int64_t n, ThreadPool& pool) {
-    const int64_t parts = pool.size();
-    const int64_t grain = (Memory::n_blocks(j_) + parts - 1) / parts * kRowBlock;
-    const auto split = [&](auto run) {
-      pool.run(parts, [&](int64_t part, int) {
-        const int64_t u = std::min(part * grain, j_.hidden);
-        const int64_t end = std::min(u + grain, j_.hidden);
-        if (u < end) run(u, end);
-      });
-    };
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = is_reverse() ? n - 1 - i : i;
-      if (j_.cell == Recurrent::Cell::gru_reset_before)
-        split([&](int64_t u, int64_t end) { reset_units(at, u, end); });
-      split([&](int64_t u, int64_t end) { run_units(first + at, at, u, end); });
-      end_step();
-    }
+  // ... or by a team, each part with units of its own.
+  void run_shared(int64_t first, int64_t n, StepTeam& team, ThreadPool& pool) {
+    const int64_t grain = (Memory::n_blocks(j_) + pool.size() - 1) / pool.size() * kRowBlock;
+    team.run(n * n_phases(), pool, [&](int64_t step, int64_t part) {
+      const int64_t u = std::min(part * grain, j_.hidden), end = std::min(u + grain, j_.hidden);
+      if (u < end) run_part(first, n, step / n_phases(), step % n_phases(), u, end);
+    });
+    done_ += n;
   }
   void finish() const {
     const int64_t state = j_.batch * j_.hidden;
-    std::copy_n(m_.h[now_], state, j_.h + d_ * state);
+    std::copy_n(m_.h[done_ & 1], state, j_.h + d_ * state);
     if (j_.cell == Recurrent::Cell::lstm) std::copy_n(m_.c, state, j_.c + d_ * state);
   }
 
  private:
+  int64_t n_phases() const { return j_.cell == Recurrent::Cell::gru_reset_before ? 2 : 1; }
+  // Units [u, end) in step i of the chunk [first, first + n).
+  void run_part(int64_t first, int64_t n, int64_t i, int64_t phase, int64_t u, int64_t end) const {
+    const int64_t at = is_reverse() ? n - 1 - i : i;
+    if (phase + 1 < n_phases())
+      reset_units(at, done_ + i, u, end);
+    else
+      run_units(first + at, at, done_ + i, u, end);
+  }
   void start(const float* from, float* to, int64_t state) const {
     if (from)
       std::copy_n(from + d_ * state, state, to);
@@ -183,15 +178,19 @@ class DirectionRun {
     return j_.lengths_are_i64 ? static_cast<const int64_t*>(j_.lengths)[b]
                               : static_cast<const int32_t*>(j_.lengths)[b];
   }
-  // The state's part of gates [first, last), from `state`.
-  void add_parts(const float* state, int first, int last, int64_t u, int64_t end) const {
+  // The state's part of gates [first, last) in the nth step, from `state`.
+  void add_parts(const float* state, int64_t n, int first, int last, int64_t u, int64_t end) const {
+    RecurrentProducts job{};
     for (int g = first; g < last; ++g) {
-      const int64_t row = j_.gate_at[g] * j_.hidden + u;
-      kernels_.products({m_.r + j_.gate_at[g] * Memory::gate_floats(j_) + u * j_.hidden, end - u,
-                         j_.hidden, state, j_.batch, j_.hidden, m_.parts + row, rows_});
+      job.r[g - first] = m_.r + j_.gate_at[g] * Memory::gate_floats(j_) + u * j_.hidden;
+      job.y[g - first] = m_.parts + j_.gate_at[g] * j_.hidden + u;
     }
+    job.n_gates = last - first, job.rows = end - u, job.n_k = j_.hidden;
+    job.h = state, job.batch = j_.batch, job.h_stride = j_.hidden, job.y_stride = rows_;
+    job.from_last = n & 1;
+    kernels_.products(job);
   }
-  RecurrentCells cells_of(int64_t at, int64_t b, int64_t u, int64_t end) const {
+  RecurrentCells cells_of(int64_t at, int64_t n, int64_t b, int64_t u, int64_t end) const {
     RecurrentCells cells{};
     for (int g = 0; g < gates_; ++g) {
       const int64_t row = j_.gate_at[g] * j_.hidden + u;
@@ -199,7 +198,7 @@ class DirectionRun {
       cells.s[g] = m_.parts + b * rows_ + row;
     }
     cells.n_bias = n_bias_ ? n_bias_ + u : nullptr;
-    cells.h = m_.h[now_] + b * j_.hidden + u;
+    cells.h = m_.h[n & 1] + b * j_.hidden + u;
     cells.c = m_.c + b * j_.hidden + u;
     cells.n = end - u;
     return cells;
@@ -213,7 +212,7 @@ class DirectionRun {
   int64_t rows_;
   const float* r_;
   const float* n_bias_ = nullptr;
-  int now_ = 0;  // which h is before the step
+  int64_t done_ = 0;  // steps; h[done_ & 1] is the state behind them
 };
 
 // The input's part of the gates for steps [first, first + n).
@@ -255,19 +254,21 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
   if (!workspace.ok()) return {.code = Status::Code::no_memory};
   for (const DirectionRun& run : runs)
     pool.run(run.n_parts(), [&](int64_t part, int) { run.pack_part(part); });
-  const bool shared = rows * job.hidden * job.batch >= kWorthThreads && pool.size() > 1;
+  const bool shared =
+      rows * job.hidden * job.batch >= kWorthThreads && pool.size() > job.directions;
   if (chunk == job.steps && !shared) {
     multiply_input(job, jobs, 0, chunk, workspace.at<std::byte>(), pool, isa);
     pool.run(job.directions,
              [&](int64_t d, int) { runs[static_cast<size_t>(d)].run_alone(0, chunk); });
   } else {
+    StepTeam team(pool.size());
     for (size_t d = 0; d < runs.size(); ++d)
       for (int64_t done = 0; done < job.steps; done += chunk) {
         const int64_t n = std::min(chunk, job.steps - done);
         const int64_t first = runs[d].is_reverse() ? job.steps - done - n : done;
         multiply_input(job, {&jobs[d], 1}, first, n, workspace.at<std::byte>(), pool, isa);
         if (shared)
-          runs[d].run_shared(first, n, pool);
+          runs[d].run_shared(first, n, team, pool);
         else
           runs[d].run_alone(first, n);
       }

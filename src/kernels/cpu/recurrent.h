@@ -44,15 +44,16 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa);
 // that lanes are rows and no sum crosses lanes. Rows beyond a gate's last are zeros.
 inline constexpr int64_t kRowBlock = 64;
 
-// y[b * y_stride + i] = sum over k of r(i, k) * h[b * h_stride + k] for the rows i < rows of
-// blocks that begin at r.
+// For each gate, y[b * y_stride + i] = sum over k of r(i, k) * h[b * h_stride + k] for the rows
+// i < rows of blocks that begin at r.
 struct RecurrentProducts {
-  const float* r;
+  const float* r[4];
+  float* y[4];
+  int n_gates;
   int64_t rows, n_k;
   const float* h;
-  int64_t batch, h_stride;
-  float* y;
-  int64_t y_stride;
+  int64_t batch, h_stride, y_stride;
+  bool from_last;  // the last block first: what the step before has left in the cache
 };
 
 // One row's cells of `n` units. x: the input's part of each gate; s: the state's.
@@ -69,6 +70,9 @@ struct RecurrentKernels {
   void (*cells[5])(const RecurrentCells&) = {};  // by Cell
   // gru_reset_before: next_h = r * h, next_c = z.
   void (*reset)(const RecurrentCells&) = nullptr;
+  // to[c][r] = from[r][c].
+  void (*transpose)(const float* from, int64_t row, float* to, int64_t to_row, int64_t rows,
+                    int64_t columns) = nullptr;
 };
 LAMELLA_TABLE(RecurrentKernels, kRecurrent)
 

@@ -4,62 +4,78 @@
 #include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/recurrent.h"
 #include "lamella/kernels/cpu/simd_math.h"
+#include "lamella/kernels/cpu/transpose_impl.h"
 
 namespace lamella::cpu::LAMELLA_ISA {
 namespace {
 
-// R blocks of rows times B rows of h; `rows` of them are wanted.
-template <int R, int B>
-void product_block(const RecurrentProducts& job, const float* r, int64_t first, float* y,
+// A block of rows, of G gates from `gate` on, times B rows of h from `first` on; `rows` are wanted.
+template <int G, int B>
+void product_block(const RecurrentProducts& job, int gate, int64_t row, int64_t first,
                    int64_t rows) {
   constexpr int V = 4;
-  const int64_t block = job.n_k * kRowBlock;
-  const float* h[B];
+  const float *h[B], *r[G];
   each<B>([&](auto b) LAMELLA_INLINE { h[b] = job.h + (first + b) * job.h_stride; });
+  each<G>([&](auto g) LAMELLA_INLINE { r[g] = job.r[gate + g] + row * job.n_k; });
   for (int64_t c = 0; c < kRowBlock && c < rows; c += V * kLanes) {
-    F acc[R][B][V];
-    each<R>([&](auto i) LAMELLA_INLINE {
+    F acc[G][B][V];
+    each<G>([&](auto g) LAMELLA_INLINE {
       each<B>([&](auto b) LAMELLA_INLINE {
-        each<V>([&](auto v) LAMELLA_INLINE { acc[i][b][v] = zero(); });
+        each<V>([&](auto v) LAMELLA_INLINE { acc[g][b][v] = zero(); });
       });
     });
     for (int64_t k = 0; k < job.n_k; ++k) {
       F x[B];
       each<B>([&](auto b) LAMELLA_INLINE { x[b] = set1(h[b][k]); });
-      each<R>([&](auto i) LAMELLA_INLINE {
-        const float* at = r + i * block + k * kRowBlock + c;
+      each<G>([&](auto g) LAMELLA_INLINE {
         each<V>([&](auto v) LAMELLA_INLINE {
-          const F w = load(at + v * kLanes);
-          each<B>([&](auto b) LAMELLA_INLINE { acc[i][b][v] = fma(x[b], w, acc[i][b][v]); });
+          const F w = load(r[g] + k * kRowBlock + c + v * kLanes);
+          each<B>([&](auto b) LAMELLA_INLINE { acc[g][b][v] = fma(x[b], w, acc[g][b][v]); });
         });
       });
     }
-    each<R>([&](auto i) LAMELLA_INLINE {
+    each<G>([&](auto g) LAMELLA_INLINE {
       each<B>([&](auto b) LAMELLA_INLINE {
-        float* to = y + (first + b) * job.y_stride;
+        float* to = job.y[gate + g] + row + (first + b) * job.y_stride;
         each<V>([&](auto v) LAMELLA_INLINE {
-          const int64_t place = i * kRowBlock + c + v * kLanes, left = rows - place;
+          const int64_t place = c + v * kLanes, left = rows - place;
           if (left > 0)
-            store_lanes(to + place, acc[i][b][v], left < kLanes ? static_cast<int>(left) : kLanes);
+            store_lanes(to + place, acc[g][b][v], left < kLanes ? static_cast<int>(left) : kLanes);
         });
       });
     });
   }
 }
 
-template <int R>
-void product_rows(const RecurrentProducts& job, int64_t row) {
-  const float* r = job.r + row * job.n_k;
-  const int64_t left = job.rows - row, rows = left < R * kRowBlock ? left : R * kRowBlock;
+// As many gates at a time as leave registers: rows of h share what is read, or gates the wait for
+// the sums.
+template <int G>
+void product_gates(const RecurrentProducts& job, int gate, int64_t row, int64_t rows) {
   int64_t b = 0;
-  for (; b + 3 <= job.batch; b += 3) product_block<R, 3>(job, r, b, job.y + row, rows);
-  for (; b < job.batch; ++b) product_block<R, 1>(job, r, b, job.y + row, rows);
+  if constexpr (G <= 2)
+    for (; b + 3 <= job.batch; b += 3) product_block<G, 3>(job, gate, row, b, rows);
+  for (; b < job.batch; ++b) product_block<G, 1>(job, gate, row, b, rows);
 }
 
 void products(const RecurrentProducts& job) {
-  int64_t row = 0;
-  for (; row + kRowBlock < job.rows; row += 2 * kRowBlock) product_rows<2>(job, row);
-  if (row < job.rows) product_rows<1>(job, row);
+  const int most = job.batch >= 3 || kRegisters < 32 ? 2 : 4;
+  const int64_t n_blocks = (job.rows + kRowBlock - 1) / kRowBlock;
+  for (int64_t i = 0; i < n_blocks; ++i) {
+    const int64_t row = (job.from_last ? n_blocks - 1 - i : i) * kRowBlock;
+    const int64_t left = job.rows - row, rows = left < kRowBlock ? left : kRowBlock;
+    for (int gate = 0; gate < job.n_gates;) {
+      const int n = job.n_gates - gate < most ? job.n_gates - gate : most;
+      if (n == 4)
+        product_gates<4>(job, gate, row, rows);
+      else if (n == 3)
+        product_gates<3>(job, gate, row, rows);
+      else if (n == 2)
+        product_gates<2>(job, gate, row, rows);
+      else
+        product_gates<1>(job, gate, row, rows);
+      gate += n;
+    }
+  }
 }
 
 // The sum of both parts of a gate.
@@ -117,6 +133,6 @@ void rnn_relu(const RecurrentCells& job) {
 }  // namespace
 
 const RecurrentKernels kRecurrent{
-    products, {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu}, reset};
+    products, {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu}, reset, transpose};
 
 }  // namespace lamella::cpu::LAMELLA_ISA

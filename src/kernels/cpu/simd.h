@@ -17,6 +17,7 @@
 //   split(x, m, e)         x = m * 2^e, m in [sqrt(1/2), sqrt(2)), for normal x > 0
 //   sum max_lane           over the lanes, always in the same order
 //   swap_pairs             lanes 2i and 2i+1 exchanged (one lane: unchanged)
+//   transpose(rows)        of kLanes vectors: lane j of vector i goes to lane i of vector j
 //   sum_quad, sum_blocks   of kLanes vectors, quad by quad, then the quads: a vector of their sums
 //   load_i8 load_low4 load_high4   whole vectors of int8, and of a byte's lower or upper four bits
 //   reduce_turns(w, n, f, q)  w[i] * f = 4k + q + r in double: returns r in [-1/2, 1/2], q in 0..3

@@ -78,6 +78,7 @@ inline void split(F x, F& mantissa, F& exponent) {
 inline float sum(F x) { return x.v; }
 inline float max_lane(F x) { return x.v; }
 inline F swap_pairs(F x) { return x; }
+inline void transpose(F (&)[1]) {}
 inline constexpr int kQuad = 1;
 inline F sum_quad(const F (&a)[kQuad]) { return a[0]; }
 inline F sum_blocks(const F (&quads)[1]) { return quads[0]; }

@@ -122,6 +122,28 @@ inline float max_lane(F x) {
   return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
 }
 inline F swap_pairs(F x) { return {_mm512_permute_ps(x.v, 0xb1)}; }
+inline void transpose(F (&x)[16]) {
+  __m512 q[4][4];  // [rows 4g ..][column within a block of four lanes]
+  for (int g = 0; g < 4; ++g) {
+    const F* r = x + 4 * g;
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0].v, r[1].v)),
+                  b = _mm512_castps_pd(_mm512_unpackhi_ps(r[0].v, r[1].v)),
+                  c = _mm512_castps_pd(_mm512_unpacklo_ps(r[2].v, r[3].v)),
+                  d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2].v, r[3].v));
+    q[g][0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+    q[g][1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+    q[g][2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+    q[g][3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+  }
+  for (int j = 0; j < 4; ++j) {
+    const __m512 a = _mm512_shuffle_f32x4(q[0][j], q[1][j], 0x44),
+                 b = _mm512_shuffle_f32x4(q[2][j], q[3][j], 0x44),
+                 c = _mm512_shuffle_f32x4(q[0][j], q[1][j], 0xee),
+                 d = _mm512_shuffle_f32x4(q[2][j], q[3][j], 0xee);
+    x[j] = {_mm512_shuffle_f32x4(a, b, 0x88)}, x[4 + j] = {_mm512_shuffle_f32x4(a, b, 0xdd)};
+    x[8 + j] = {_mm512_shuffle_f32x4(c, d, 0x88)}, x[12 + j] = {_mm512_shuffle_f32x4(c, d, 0xdd)};
+  }
+}
 inline constexpr int kQuad = 4;
 inline F sum_quad(const F (&a)[kQuad]) {
   const __m512 ab =

@@ -104,6 +104,15 @@ inline void split(F x, F& mantissa, F& exponent) {
 inline float sum(F x) { return vaddvq_f32(x.v); }
 inline float max_lane(F x) { return vmaxvq_f32(x.v); }
 inline F swap_pairs(F x) { return {vrev64q_f32(x.v)}; }
+inline void transpose(F (&x)[4]) {
+  const auto wide = [](float32x4_t v) { return vreinterpretq_f64_f32(v); };
+  const float64x2_t a = wide(vtrn1q_f32(x[0].v, x[1].v)), b = wide(vtrn2q_f32(x[0].v, x[1].v)),
+                    c = wide(vtrn1q_f32(x[2].v, x[3].v)), d = wide(vtrn2q_f32(x[2].v, x[3].v));
+  x[0] = {vreinterpretq_f32_f64(vtrn1q_f64(a, c))};
+  x[1] = {vreinterpretq_f32_f64(vtrn1q_f64(b, d))};
+  x[2] = {vreinterpretq_f32_f64(vtrn2q_f64(a, c))};
+  x[3] = {vreinterpretq_f32_f64(vtrn2q_f64(b, d))};
+}
 inline constexpr int kQuad = 4;
 inline F sum_quad(const F (&a)[kQuad]) {
   return {vpaddq_f32(vpaddq_f32(a[0].v, a[1].v), vpaddq_f32(a[2].v, a[3].v))};

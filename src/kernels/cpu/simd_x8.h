@@ -121,6 +121,24 @@ inline float max_lane(F x) {
   return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
 }
 inline F swap_pairs(F x) { return {_mm256_permute_ps(x.v, 0xb1)}; }
+inline void transpose(F (&x)[8]) {
+  __m256 q[2][4];  // [rows 4g ..][column within a block of four lanes]
+  for (int g = 0; g < 2; ++g) {
+    const F* r = x + 4 * g;
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0].v, r[1].v)),
+                  b = _mm256_castps_pd(_mm256_unpackhi_ps(r[0].v, r[1].v)),
+                  c = _mm256_castps_pd(_mm256_unpacklo_ps(r[2].v, r[3].v)),
+                  d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2].v, r[3].v));
+    q[g][0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+    q[g][1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+    q[g][2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+    q[g][3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+  }
+  for (int j = 0; j < 4; ++j) {
+    x[j] = {_mm256_permute2f128_ps(q[0][j], q[1][j], 0x20)};
+    x[4 + j] = {_mm256_permute2f128_ps(q[0][j], q[1][j], 0x31)};
+  }
+}
 inline constexpr int kQuad = 4;
 inline F sum_quad(const F (&a)[kQuad]) {
   const __m256 ab =

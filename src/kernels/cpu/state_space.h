@@ -91,7 +91,7 @@ struct DeltaRule {
   int64_t key_head(int64_t h) const { return modulo ? h % hk : h / (hv / hk); }
   // Floats that a thread needs besides.
   int64_t scratch_floats() const {
-    return chunked ? kChunk * (3 * kChunk + 2 * dk + 2 * dv + 2) + 64 : dk + 64;
+    return chunked ? kChunk * (2 * kChunk + 2 * dk + dv + 3) + 64 : dk + 64;
   }
 };
 Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa);

@@ -161,7 +161,9 @@ void delta_head(const DeltaRule& job, int64_t seq, int64_t head, float* scratch)
   for (int64_t t = begin, n = 1; t < end; t += n) {
     if (job.chunked) {
       n = s.to_border(seq, t, DeltaRule::kChunk);
-      delta_chunk(job, seq, S, t, n, head, scratch);
+      const int64_t left = end - t - n;
+      delta_chunk(job, seq, S, t, n, left < DeltaRule::kChunk ? left : DeltaRule::kChunk, head,
+                  scratch);
     } else {
       delta_token(job, S, t, head, scratch);
       if (const int64_t slot = s.kept_after(seq, t); slot >= 0)
