@@ -77,24 +77,26 @@ class DirectionRun {
     return job;
   }
 
-  // r in blocks, this one's n_blocks() * gates parts.
-  int64_t n_parts() const { return Memory::n_blocks(j_) * gates_; }
-  void pack_part(int64_t part) const {
-    const int64_t block = part % Memory::n_blocks(j_), first = block * kRowBlock;
-    const int64_t rows = std::min(kRowBlock, j_.hidden - first);
-    const float* from = r_ + (part / Memory::n_blocks(j_) * j_.hidden + first) * j_.hidden;
-    float* to = m_.r + part * kRowBlock * j_.hidden;
-    if (rows < kRowBlock) std::fill_n(to, kRowBlock * j_.hidden, 0.0f);
-    kernels_.transpose(from, j_.hidden, to, kRowBlock, rows, j_.hidden);
+  // The rows of r of units [u, end) in blocks.
+  void pack(int64_t u, int64_t end) const {
+    for (int64_t at = u; at < end; at += kRowBlock) {
+      const int64_t rows = std::min(kRowBlock, end - at);
+      for (int g = 0; g < gates_; ++g) {
+        float* to = m_.r + g * Memory::gate_floats(j_) + at * j_.hidden;
+        if (rows < kRowBlock) std::fill_n(to, kRowBlock * j_.hidden, 0.0f);
+        kernels_.transpose(r_ + (g * j_.hidden + at) * j_.hidden, j_.hidden, to, kRowBlock, rows,
+                           j_.hidden);
+      }
+    }
   }
 
   // Units [u, end) of step t, whose part of the gates is entry `at` of the chunk and which is the
   // `n`th that is run.
   void run_units(int64_t t, int64_t at, int64_t n, int64_t u, int64_t end) const {
     if (j_.cell == Recurrent::Cell::gru_reset_before) {
-      add_parts(m_.aux, n, 2, 3, u, end);
+      add_parts(m_.aux, 2, 3, u, end);
     } else {
-      add_parts(m_.h[n & 1], n, 0, gates_, u, end);
+      add_parts(m_.h[n & 1], 0, gates_, u, end);
     }
     for (int64_t b = 0; b < j_.batch; ++b) {
       const int64_t row = b * j_.hidden + u;
@@ -115,7 +117,7 @@ class DirectionRun {
   }
   // gru_reset_before: r * h and z, before run_units.
   void reset_units(int64_t at, int64_t n, int64_t u, int64_t end) const {
-    add_parts(m_.h[n & 1], n, 0, 2, u, end);
+    add_parts(m_.h[n & 1], 0, 2, u, end);
     for (int64_t b = 0; b < j_.batch; ++b) {
       RecurrentCells cells = cells_of(at, n, b, u, end);
       cells.next_h = m_.aux + b * j_.hidden + u;
@@ -126,6 +128,7 @@ class DirectionRun {
 
   // Steps [first, first + n) of the sequence, by this thread alone ...
   void run_alone(int64_t first, int64_t n) {
+    if (done_ == 0) pack(0, j_.hidden);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t phase = 0; phase < n_phases(); ++phase)
         run_part(first, n, i, phase, 0, j_.hidden);
@@ -134,9 +137,15 @@ class DirectionRun {
   // ... or by a team, each part with units of its own.
   void run_shared(int64_t first, int64_t n, StepTeam& team, ThreadPool& pool) {
     const int64_t grain = (Memory::n_blocks(j_) + pool.size() - 1) / pool.size() * kRowBlock;
-    team.run(n * n_phases(), pool, [&](int64_t step, int64_t part) {
-      const int64_t u = std::min(part * grain, j_.hidden), end = std::min(u + grain, j_.hidden);
-      if (u < end) run_part(first, n, step / n_phases(), step % n_phases(), u, end);
+    const auto split = [&](int64_t steps, auto fn) {
+      team.run(steps, pool, [&](int64_t step, int64_t part) {
+        const int64_t u = std::min(part * grain, j_.hidden), end = std::min(u + grain, j_.hidden);
+        if (u < end) fn(step, u, end);
+      });
+    };
+    if (done_ == 0) split(1, [&](int64_t, int64_t u, int64_t end) { pack(u, end); });
+    split(n * n_phases(), [&](int64_t step, int64_t u, int64_t end) {
+      run_part(first, n, step / n_phases(), step % n_phases(), u, end);
     });
     done_ += n;
   }
@@ -178,8 +187,12 @@ class DirectionRun {
     return j_.lengths_are_i64 ? static_cast<const int64_t*>(j_.lengths)[b]
                               : static_cast<const int32_t*>(j_.lengths)[b];
   }
-  // The state's part of gates [first, last) in the nth step, from `state`.
-  void add_parts(const float* state, int64_t n, int first, int last, int64_t u, int64_t end) const {
+  // The state's part of gates [first, last), from `state`.
+  void add_parts(const float* state, int first, int last, int64_t u, int64_t end) const {
+    // What other threads have made comes line by line, and all lines take as long as one.
+    constexpr int64_t kLine = 16, kWorthAsking = 1 << 12;
+    for (int64_t i = 0; i < std::min(j_.batch * j_.hidden, kWorthAsking); i += kLine)
+      __builtin_prefetch(state + i);
     RecurrentProducts job{};
     for (int g = first; g < last; ++g) {
       job.r[g - first] = m_.r + j_.gate_at[g] * Memory::gate_floats(j_) + u * j_.hidden;
@@ -187,7 +200,6 @@ class DirectionRun {
     }
     job.n_gates = last - first, job.rows = end - u, job.n_k = j_.hidden;
     job.h = state, job.batch = j_.batch, job.h_stride = j_.hidden, job.y_stride = rows_;
-    job.from_last = n & 1;
     kernels_.products(job);
   }
   RecurrentCells cells_of(int64_t at, int64_t n, int64_t b, int64_t u, int64_t end) const {
@@ -252,8 +264,6 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
   }
   const Scratch workspace(input_workspace(job, jobs, chunk, pool, isa));
   if (!workspace.ok()) return {.code = Status::Code::no_memory};
-  for (const DirectionRun& run : runs)
-    pool.run(run.n_parts(), [&](int64_t part, int) { run.pack_part(part); });
   const bool shared =
       rows * job.hidden * job.batch >= kWorthThreads && pool.size() > job.directions;
   if (chunk == job.steps && !shared) {

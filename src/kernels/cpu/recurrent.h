@@ -53,7 +53,6 @@ struct RecurrentProducts {
   int64_t rows, n_k;
   const float* h;
   int64_t batch, h_stride, y_stride;
-  bool from_last;  // the last block first: what the step before has left in the cache
 };
 
 // One row's cells of `n` units. x: the input's part of each gate; s: the state's.

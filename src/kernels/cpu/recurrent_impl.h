@@ -50,7 +50,8 @@ void product_block(const RecurrentProducts& job, int gate, int64_t row, int64_t 
 // As many gates at a time as leave registers: rows of h share what is read, or gates the wait for
 // the sums.
 template <int G>
-void product_gates(const RecurrentProducts& job, int gate, int64_t row, int64_t rows) {
+void product_gates(const RecurrentProducts& job, int gate, int64_t row) {
+  const int64_t left = job.rows - row, rows = left < kRowBlock ? left : kRowBlock;
   int64_t b = 0;
   if constexpr (G <= 2)
     for (; b + 3 <= job.batch; b += 3) product_block<G, 3>(job, gate, row, b, rows);
@@ -58,24 +59,12 @@ void product_gates(const RecurrentProducts& job, int gate, int64_t row, int64_t 
 }
 
 void products(const RecurrentProducts& job) {
+  static constexpr void (*kGates[])(const RecurrentProducts&, int, int64_t) = {
+      product_gates<1>, product_gates<2>, product_gates<3>, product_gates<4>};
   const int most = job.batch >= 3 || kRegisters < 32 ? 2 : 4;
-  const int64_t n_blocks = (job.rows + kRowBlock - 1) / kRowBlock;
-  for (int64_t i = 0; i < n_blocks; ++i) {
-    const int64_t row = (job.from_last ? n_blocks - 1 - i : i) * kRowBlock;
-    const int64_t left = job.rows - row, rows = left < kRowBlock ? left : kRowBlock;
-    for (int gate = 0; gate < job.n_gates;) {
-      const int n = job.n_gates - gate < most ? job.n_gates - gate : most;
-      if (n == 4)
-        product_gates<4>(job, gate, row, rows);
-      else if (n == 3)
-        product_gates<3>(job, gate, row, rows);
-      else if (n == 2)
-        product_gates<2>(job, gate, row, rows);
-      else
-        product_gates<1>(job, gate, row, rows);
-      gate += n;
-    }
-  }
+  for (int64_t row = 0; row < job.rows; row += kRowBlock)
+    for (int gate = 0; gate < job.n_gates; gate += most)
+      kGates[(job.n_gates - gate < most ? job.n_gates - gate : most) - 1](job, gate, row);
 }
 
 // The sum of both parts of a gate.

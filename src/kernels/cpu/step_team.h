@@ -14,7 +14,7 @@ namespace lamella::cpu {
 
 class StepTeam {
  public:
-  explicit StepTeam(int64_t parts) : claims_(static_cast<size_t>(parts)) {}
+  explicit StepTeam(int64_t parts) : parts_(static_cast<size_t>(parts)) {}
 
   // fn(step, part) for each part of each step. A part stays with one thread, whose caches hold what
   // it reads; what a thread is late for, the others take.
@@ -28,21 +28,29 @@ class StepTeam {
  private:
   // In pauses of 30 to 45 ns. Who yields may not be back for milliseconds.
   static constexpr int kPatience = 32, kSpinsBetweenYields = 256;
-  struct alignas(64) Claim {
-    std::atomic<int64_t> step{0};  // the part's first step that nobody has taken
+  // The first step that nobody has taken, and that is not done. Lines of their own: the others look
+  // at the second all the time.
+  struct Part {
+    alignas(64) std::atomic<int64_t> taken{0};
+    alignas(64) std::atomic<int64_t> done{0};
   };
 
-  int64_t n_parts() const { return static_cast<int64_t>(claims_.size()); }
+  int64_t n_parts() const { return static_cast<int64_t>(parts_.size()); }
+  bool is_done(int64_t step) const {
+    for (const Part& part : parts_)
+      if (part.done.load(std::memory_order_acquire) <= step) return false;
+    return true;
+  }
 
   template <class Fn>
-  bool take(int64_t step, int64_t part, int64_t first, Fn& fn) {
+  bool take(int64_t step, int64_t index, int64_t first, Fn& fn) {
+    Part& part = parts_[static_cast<size_t>(index)];
     int64_t free = step;
-    std::atomic<int64_t>& claim = claims_[static_cast<size_t>(part)].step;
-    if (claim.load(std::memory_order_relaxed) != step ||
-        !claim.compare_exchange_strong(free, step + 1, std::memory_order_relaxed))
+    if (part.taken.load(std::memory_order_relaxed) != step ||
+        !part.taken.compare_exchange_strong(free, step + 1, std::memory_order_relaxed))
       return false;
-    fn(step - first, part);
-    done_.fetch_add(1, std::memory_order_acq_rel);
+    fn(step - first, index);
+    part.done.store(step + 1, std::memory_order_release);
     return true;
   }
 
@@ -51,10 +59,9 @@ class StepTeam {
     bool helps = false;  // others were late for the last step
     for (int64_t step = first; step < first + steps; ++step) {
       take(step, part, first, fn);
-      const int64_t wanted = (step + 1) * n_parts();
       const int patience = helps ? 0 : kPatience;
       helps = false;
-      for (int spins = 0; done_.load(std::memory_order_acquire) < wanted; ++spins) {
+      for (int spins = 0; !is_done(step); ++spins) {
         if (spins >= patience)
           for (int64_t other = 0; other < n_parts(); ++other)
             helps = take(step, other, first, fn) || helps;
@@ -74,8 +81,7 @@ class StepTeam {
 #endif
   }
 
-  std::vector<Claim> claims_;
-  alignas(64) std::atomic<int64_t> done_{0};  // parts, of all steps
+  std::vector<Part> parts_;
   int64_t step_ = 0;
 };
 
