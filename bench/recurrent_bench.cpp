@@ -1,6 +1,8 @@
-// Recurrent kernels on random data: the gated delta rule in chunks, token by token and backward,
-// over 2,048 tokens of 16 heads of 128; an LSTM over 100 steps of a batch of one, as
-// bench/lstm_peer.py times it. The last argument is the number of threads.
+// Recurrent kernels on random data: the gated delta rule in chunks, token by token, a call a token
+// and backward, over 2,048 tokens of 16 heads of 128; Mamba 2's step likewise, over 2,048 tokens of
+// 24 heads of 64 with states of 128; a selective scan over 2,048 tokens of 1,536 channels, states
+// of 16; an LSTM over 100 steps of a batch of one, as bench/lstm_peer.py times it. The last
+// argument is the number of threads.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -54,6 +56,22 @@ void delta(benchmark::State& bench, bool chunked) {
   for (auto _ : bench) delta_rule(job, pool, best_isa());
 }
 void delta_chunked(benchmark::State& bench) { delta(bench, true); }
+// As decoding does it: each token is a call.
+void delta_calls(benchmark::State& bench) {
+  DeltaCase c;
+  ThreadPool pool(static_cast<int>(bench.range(0)));
+  constexpr int64_t kRow = DeltaCase::kHeads * DeltaCase::kHead;
+  c.q_start[1] = 1;
+  for (auto _ : bench) {
+    DeltaRule job = c.rule(false);
+    job.seqs.tokens = 1;
+    for (int64_t t = 0; t < DeltaCase::kTokens; ++t) {
+      delta_rule(job, pool, best_isa());
+      job.q += kRow, job.k += kRow, job.v += kRow, job.y += kRow;
+      job.g += DeltaCase::kHeads, job.beta += DeltaCase::kHeads;
+    }
+  }
+}
 void delta_sequential(benchmark::State& bench) { delta(bench, false); }
 
 void delta_backward(benchmark::State& bench) {
@@ -66,6 +84,64 @@ void delta_backward(benchmark::State& bench) {
   ThreadPool pool(static_cast<int>(bench.range(0)));
   for (auto _ : bench) delta_rule_grad(job, pool, best_isa());
 }
+
+// Mamba 2's step with p > 1, else a selective scan.
+struct SpaceCase {
+  static constexpr int64_t kTokens = 2048;
+  int64_t heads, p, n;
+  std::vector<float> x, dt, a, b, c, d_y, y, d_x, d_dt, d_a, d_b, d_c, state, d_state;
+  int32_t q_start[2] = {0, kTokens}, slot[1] = {0};
+
+  SpaceCase(int64_t n_heads, int64_t head, int64_t state_size)
+      : heads(n_heads),
+        p(head),
+        n(state_size),
+        x(random_floats(kTokens * heads * p, -1, 1, 1)),
+        dt(random_floats(kTokens * heads, 0, 0.1f, 2)),
+        a(random_floats(heads * (p > 1 ? 1 : n), -2, 0, 3)),
+        b(random_floats(kTokens * n, -1, 1, 4)),
+        c(random_floats(kTokens * n, -1, 1, 5)),
+        d_y(random_floats(kTokens * heads * p, -1, 1, 6)),
+        y(x),
+        d_x(x),
+        d_dt(dt),
+        d_a(p > 1 ? dt : a),
+        d_b(static_cast<size_t>(kTokens * n * (p > 1 ? heads : 1))),
+        d_c(d_b),
+        state(random_floats(heads * p * n, -1, 1, 7)),
+        d_state(state) {}
+
+  StateSpace rule(bool chunked) {
+    StateSpace job;
+    job.seqs = {.q_start = q_start, .slot = slot, .n = 1, .slots = 1, .tokens = kTokens};
+    job.heads = heads, job.p = p, job.n = n, job.a_per_element = p == 1, job.chunked = chunked;
+    job.state = state.data(), job.y = y.data();
+    job.x = x.data(), job.dt = dt.data(), job.a = a.data(), job.b = b.data(), job.c = c.data();
+    return job;
+  }
+  StateSpaceGrad grad() {
+    StateSpaceGrad job;
+    job.rule = rule(p > 1);
+    job.d_y = d_y.data(), job.d_state = d_state.data();
+    job.d_x = d_x.data(), job.d_dt = d_dt.data(), job.d_a = d_a.data();
+    job.d_b = d_b.data(), job.d_c = d_c.data();
+    return job;
+  }
+};
+
+void space(benchmark::State& bench, SpaceCase c, bool chunked) {
+  ThreadPool pool(static_cast<int>(bench.range(0)));
+  for (auto _ : bench) state_space(c.rule(chunked), pool, best_isa());
+}
+void space_backward(benchmark::State& bench, SpaceCase c) {
+  ThreadPool pool(static_cast<int>(bench.range(0)));
+  for (auto _ : bench) state_space_grad(c.grad(), pool, best_isa());
+}
+void mamba2_chunked(benchmark::State& bench) { space(bench, {24, 64, 128}, true); }
+void mamba2_sequential(benchmark::State& bench) { space(bench, {24, 64, 128}, false); }
+void mamba2_backward(benchmark::State& bench) { space_backward(bench, {24, 64, 128}); }
+void scan_forward(benchmark::State& bench) { space(bench, {1536, 1, 16}, false); }
+void scan_backward(benchmark::State& bench) { space_backward(bench, {1536, 1, 16}); }
 
 // Arguments: hidden size, threads.
 void lstm(benchmark::State& bench) {
@@ -82,21 +158,18 @@ void lstm(benchmark::State& bench) {
   for (auto _ : bench) recurrent(job, pool, best_isa());
 }
 
-BENCHMARK(delta_chunked)
-    ->Arg(2)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(delta_sequential)
-    ->Arg(2)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(delta_backward)
-    ->Arg(2)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+void in_milliseconds(benchmark::internal::Benchmark* bench) {
+  bench->Arg(2)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(delta_chunked)->Apply(in_milliseconds);
+BENCHMARK(delta_sequential)->Apply(in_milliseconds);
+BENCHMARK(delta_calls)->Apply(in_milliseconds);
+BENCHMARK(delta_backward)->Apply(in_milliseconds);
+BENCHMARK(mamba2_chunked)->Apply(in_milliseconds);
+BENCHMARK(mamba2_sequential)->Apply(in_milliseconds);
+BENCHMARK(mamba2_backward)->Apply(in_milliseconds);
+BENCHMARK(scan_forward)->Apply(in_milliseconds);
+BENCHMARK(scan_backward)->Apply(in_milliseconds);
 BENCHMARK(lstm)
     ->ArgsProduct({{128, 512}, {1, 2}})
     ->MeasureProcessCPUTime()

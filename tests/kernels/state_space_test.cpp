@@ -78,10 +78,15 @@ TEST(StateSpace, SelectiveScan) {
     });
     for_each_isa([&](Isa isa) {
       std::vector<float> y(x.size()), end = start;
-      StateSpace job{kSequences, heads, groups, p, n, per_element, end.data()};
+      StateSpace job{kSequences, heads, groups, p, n, per_element, false, end.data()};
       job.x = x.data(), job.dt = dt.data(), job.a = a.data(), job.b = b.data(), job.c = c.data();
       job.d = d.data(), job.y = y.data();
-      state_space(job, pool, isa);
+      ASSERT_EQ(state_space(job, pool, isa).code, Status::Code::ok);
+      expect_near(y, want, 1e-5);
+      expect_near(end, state, 1e-5);
+      if (per_element) return;
+      end = start, job.chunked = true;
+      ASSERT_EQ(state_space(job, pool, isa).code, Status::Code::ok);
       expect_near(y, want, 1e-5);
       expect_near(end, state, 1e-5);
     });

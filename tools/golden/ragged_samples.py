@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Literal samples of causal_conv1d, gated_delta_net, selective_scan and mamba2 in src/ops/recurrent, by NumPy in f64, token
-by token and head by head as the papers write them.
+"""Literal samples of causal_conv1d, gated_delta_net, selective_scan, mamba2 and gradients in src/ops/recurrent, by NumPy in
+f64, token by token and head by head as the papers write them.
 
 Run from the root with NumPy 2.4.6; it rewrites what lies between "golden:begin" and "golden:end" in each op's file.
 """
@@ -126,8 +126,58 @@ def gated_delta_net_grad():
         case("gated_delta_net_grad", [*inputs, STARTS, SLOTS, d_next, d_y], attrs, gradients)
 
 
+def gradients_of(outputs, inputs, seeds):
+    """By complex steps, of the sum of seeds times outputs."""
+    gradients = []
+    for i, x in enumerate(inputs):
+        gradient = np.zeros(x.shape)
+        for at in np.ndindex(x.shape):
+            moved = [z.astype(complex) for z in inputs]
+            moved[i][at] += 1e-30j
+            gradient[at] = sum(np.sum(seed * y) for seed, y in zip(seeds, outputs(*moved))).imag / 1e-30
+        gradients.append(gradient)
+    return gradients
+
+
+def state_space_grads():
+    """b, c and a of a token and a head each, so that parts are gradients."""
+
+    def scan(state, x, dt, a, b, c):
+        following, y = state.copy(), np.zeros(x.shape, complex)
+        for slot, tokens in sequences():
+            for t in tokens:
+                following[slot] = np.exp(dt[t][:, None] * a) * following[slot] + np.outer(dt[t] * x[t], b[t])
+                y[t] = following[slot] @ c[t]
+        return following, y
+
+    for channels, n in ((2, 3), (3, 2)):
+        inputs = [grid(3, channels, n), grid(5, channels), grid(5, channels, low=0), grid(channels, n, low=-2, high=0),
+                  grid(5, n), grid(5, n)]
+        seeds = [grid(3, channels, n), grid(5, channels)]
+        case("selective_scan_grad", [*inputs, STARTS, SLOTS, *seeds], "NoAttrs{}", gradients_of(scan, inputs, seeds))
+
+    def mamba(state, x, dt, a, b, c):
+        following, y = state.copy(), np.zeros(x.shape, complex)
+        for slot, tokens in sequences():
+            for t in tokens:
+                for head in range(x.shape[1]):
+                    h = np.exp(dt[t, head] * a[t, head]) * following[slot, head]
+                    h = h + dt[t, head] * np.outer(x[t, head], b[t, head])
+                    following[slot, head] = h
+                    y[t, head] = h @ c[t, head]
+        return following, y
+
+    for heads, groups, p, n in ((2, 2, 2, 2), (2, 1, 2, 3)):
+        a, b, c = grid(heads, low=-2, high=0), grid(5, groups, n), grid(5, groups, n)
+        state, x, dt = grid(3, heads, p, n), grid(5, heads, p), grid(5, heads, low=0)
+        seeds, of_heads = [grid(3, heads, p, n), grid(5, heads, p)], heads // groups
+        whole = [state, x, dt, np.tile(a, (5, 1)), np.repeat(b, of_heads, axis=1), np.repeat(c, of_heads, axis=1)]
+        case("mamba2_grad", [state, x, dt, a, b, c, STARTS, SLOTS, *seeds], "NoAttrs{}", gradients_of(mamba, whole, seeds))
+
+
 causal_conv1d()
 gated_delta_net()
 state_spaces()
 gated_delta_net_grad()
+state_space_grads()
 write_all(f"NumPy {np.__version__}, tools/golden/ragged_samples.py")

@@ -8,8 +8,8 @@
 #include "lamella/kernels/cpu/state_space.h"
 #include "lamella/ops/recurrent/causal_conv1d.h"
 #include "lamella/ops/recurrent/gated_delta_net_grad.h"
-#include "lamella/ops/recurrent/mamba2.h"
-#include "lamella/ops/recurrent/selective_scan.h"
+#include "lamella/ops/recurrent/mamba2_grad.h"
+#include "lamella/ops/recurrent/selective_scan_grad.h"
 
 namespace lamella::cpu {
 namespace {
@@ -29,7 +29,8 @@ struct SequenceInputs {
   size_t q_start, kept, length;  // slot is behind q_start
 };
 constexpr size_t kNone = ~size_t{0};
-constexpr SequenceInputs kConvInputs{3, 6, kNone}, kDeltaInputs{6, 8, 9}, kSpaceInputs{6, 9, 10};
+constexpr SequenceInputs kConvInputs{3, 6, kNone}, kDeltaInputs{6, 8, 9}, kSpaceInputs{6, 9, 10},
+    kGradInputs{6, kNone, kNone};
 
 // Reads them, of a state with that many slots.
 planned::Status read_sequences(const planned::StepCx& cx, const SequenceInputs& at, Sequences& s) {
@@ -39,7 +40,7 @@ planned::Status read_sequences(const planned::StepCx& cx, const SequenceInputs& 
   s.slots = cx.out(0).size(0);
   s.tokens = cx.out(1).size(0);
   if (at.length != kNone && cx.has(at.length)) s.length = cx.in(at.length).as<const int32_t>();
-  if (cx.has(at.kept)) {
+  if (at.kept != kNone && cx.has(at.kept)) {
     s.kept = cx.in(at.kept).as<const int32_t>();
     s.n_kept = cx.in(at.kept).size(1);
   }
@@ -77,8 +78,7 @@ planned::Status launch_space(const planned::StepCx& cx, StateSpace job) {
   job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
   job.x = floats(cx, 1), job.dt = floats(cx, 2), job.a = floats(cx, 3);
   job.b = floats(cx, 4), job.c = floats(cx, 5), job.d = floats(cx, 8);
-  state_space(job, *device_of(cx).pool, device_of(cx).isa);
-  return {};
+  return status_of(state_space(job, *device_of(cx).pool, device_of(cx).isa));
 }
 
 planned::Status launch_selective_scan(const planned::StepCx& cx) {
@@ -91,6 +91,8 @@ planned::Status launch_selective_scan(const planned::StepCx& cx) {
 planned::Status launch_mamba2(const planned::StepCx& cx) {
   StateSpace job;
   job.p = cx.out(0).size(2), job.n = cx.out(0).size(3), job.groups = cx.in(4).size(1);
+  // As launch_delta_rule has it.
+  job.chunked = device_of(cx).phase == lamella::Phase::bulk;
   return launch_space(cx, job);
 }
 
@@ -125,11 +127,7 @@ planned::Status launch_delta_rule_grad(const planned::StepCx& cx) {
   const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
   DeltaRuleGrad job;
   DeltaRule& rule = job.rule;
-  rule.seqs.q_start = cx.in(6).as<const int32_t>(), rule.seqs.slot = cx.in(7).as<const int32_t>();
-  rule.seqs.n = cx.in(7).size(0), rule.seqs.slots = cx.in(0).size(0);
-  rule.seqs.tokens = cx.in(1).size(0);
-  planned::Status status = status_of(check_starts(rule.seqs), &cx.in(6));
-  if (!status.code) status = status_of(check_slots(rule.seqs), &cx.in(7));
+  const planned::Status status = read_sequences(cx, kGradInputs, rule.seqs);
   if (status.code) return status;
   set_delta_sizes(cx, a, rule);
   rule.state = const_cast<float*>(floats(cx, 0));
@@ -137,6 +135,33 @@ planned::Status launch_delta_rule_grad(const planned::StepCx& cx) {
   float** const outputs[] = {&job.d_state, &job.d_q, &job.d_k, &job.d_v, &job.d_g, &job.d_beta};
   for (size_t i = 0; i < std::size(outputs); ++i) *outputs[i] = cx.out(i).as<float>();
   return status_of(delta_rule_grad(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+planned::Status launch_space_grad(const planned::StepCx& cx, StateSpaceGrad job) {
+  StateSpace& rule = job.rule;
+  const planned::Status status = read_sequences(cx, kGradInputs, rule.seqs);
+  if (status.code) return status;
+  rule.heads = cx.in(1).size(1);
+  rule.state = const_cast<float*>(floats(cx, 0));
+  rule.x = floats(cx, 1), rule.dt = floats(cx, 2), rule.a = floats(cx, 3);
+  rule.b = floats(cx, 4), rule.c = floats(cx, 5), job.d_y = floats(cx, 9);
+  float** const outputs[] = {&job.d_state, &job.d_x, &job.d_dt, &job.d_a, &job.d_b, &job.d_c};
+  for (size_t i = 0; i < std::size(outputs); ++i) *outputs[i] = cx.out(i).as<float>();
+  return status_of(state_space_grad(job, *device_of(cx).pool, device_of(cx).isa));
+}
+
+planned::Status launch_selective_scan_grad(const planned::StepCx& cx) {
+  StateSpaceGrad job;
+  job.rule.n = cx.in(0).size(2);
+  job.rule.a_per_element = true;
+  return launch_space_grad(cx, job);
+}
+
+planned::Status launch_mamba2_grad(const planned::StepCx& cx) {
+  StateSpaceGrad job;
+  job.rule.p = cx.in(0).size(2), job.rule.n = cx.in(0).size(3);
+  job.rule.groups = cx.in(4).size(1);
+  return launch_space_grad(cx, job);
 }
 
 }  // namespace
@@ -175,6 +200,10 @@ std::span<const planned::Row> state_space_rows() {
        .name = "mamba2",
        .accepts = float_accepts,
        .launch = in_f32<launch_mamba2>},
+      {.op = &op<Mamba2Grad>,
+       .name = "mamba2_grad",
+       .accepts = float_accepts,
+       .launch = in_f32<launch_mamba2_grad>},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan_kept",
        .accepts = kept<float_accepts, kSpaceInputs>,
@@ -184,6 +213,10 @@ std::span<const planned::Row> state_space_rows() {
        .name = "selective_scan",
        .accepts = float_accepts,
        .launch = in_f32<launch_selective_scan>},
+      {.op = &op<SelectiveScanGrad>,
+       .name = "selective_scan_grad",
+       .accepts = float_accepts,
+       .launch = in_f32<launch_selective_scan_grad>},
   };
   return kRows;
 }

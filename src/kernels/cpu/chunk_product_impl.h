@@ -65,9 +65,9 @@ template <class Between>
 void multiply(const SmallProduct& p, Between between) {
   int64_t row = 0;
   for (; row + kSmallRows <= p.m; row += kSmallRows) small_rows<kSmallRows>(p, row), between();
-  for (; row + 4 <= p.m; row += 4) small_rows<4>(p, row);
-  for (; row + 2 <= p.m; row += 2) small_rows<2>(p, row);
-  for (; row < p.m; ++row) small_rows<1>(p, row);
+  for (; row + 4 <= p.m; row += 4) small_rows<4>(p, row), between();
+  for (; row + 2 <= p.m; row += 2) small_rows<2>(p, row), between();
+  for (; row < p.m; ++row) small_rows<1>(p, row), between();
 }
 inline void multiply(const SmallProduct& p) {
   multiply(p, [] {});

@@ -64,16 +64,44 @@ void causal_conv(const CausalConv& job, ThreadPool& pool, Isa isa);
 
 // h[p, n] = exp(dt a) h[p, n] + dt x[p] b[n]; y[p] = sum over n of c[n] h[p, n] + d x[p], per head.
 struct StateSpace {
+  static constexpr int64_t kChunk = 64;
   Sequences seqs;
   int64_t heads = 0, groups = 1, p = 1, n = 0;
-  bool a_per_element = false;                             // a [heads, n], else [heads]
-  float* state = nullptr;                                 // [slots, heads, p, n]
+  bool a_per_element = false;  // a [heads, n], else [heads]
+  bool chunked = false;        // 64 tokens at a time as matrix products; not with a_per_element
+  float* state = nullptr;      // [slots, heads, p, n]
   const float *x = nullptr, *dt = nullptr, *a = nullptr;  // [tokens, heads, p], [tokens, heads]
   const float *b = nullptr, *c = nullptr;                 // [tokens, groups, n]
   const float* d = nullptr;                               // [heads], may be null
   float* y = nullptr;                                     // [tokens, heads, p]
+
+  float* state_of(int64_t slot, int64_t head) const {
+    return state + (slot * heads + head) * p * n;
+  }
+  static constexpr int64_t padded(int64_t floats) { return (floats + 15) / 16 * 16; }
+  // Floats that a thread needs for chunks of so many heads at a time.
+  int64_t scratch_floats(int64_t heads_at_once) const {
+    return kChunk * (2 * kChunk + n + 2 * p + 3) + (1 + heads_at_once) * n * p + 10 * 16;
+  }
 };
-void state_space(const StateSpace& job, ThreadPool& pool, Isa isa);
+Status state_space(const StateSpace& job, ThreadPool& pool, Isa isa);
+
+// Its gradients, 64 tokens at a time from each sequence's last chunk to its first; without d.
+struct StateSpaceGrad {
+  static constexpr int64_t kBlock = 64;  // channels of a scan that share their sums for b and c
+  StateSpace rule;
+  const float* d_y = nullptr;             // [tokens, heads, p]
+  float* d_state = nullptr;               // in, of the new states; out, of the old ones
+  float *d_x = nullptr, *d_dt = nullptr;  // as x and dt
+  float* d_a = nullptr;                   // a_per_element: as a; else a token's [tokens, heads]
+  float *d_b = nullptr, *d_c = nullptr;   // a_per_element: as b and c; else a head's part
+  float *d_b_parts = nullptr, *d_c_parts = nullptr;  // scratch: [blocks, tokens, n]
+
+  // Floats that a thread needs for a sequence of so many tokens: a state a chunk, and a chunk's
+  // matrices or states.
+  int64_t scratch_floats(int64_t tokens) const;
+};
+Status state_space_grad(const StateSpaceGrad& job, ThreadPool& pool, Isa isa);
 
 // S = exp(g) S; d = (v - S^T k) beta; S = S + k d^T; y = scale S^T q, per value head.
 struct DeltaRule {
@@ -117,6 +145,13 @@ struct StateSpaceKernels {
   void (*causal_conv)(const CausalConv&, int64_t begin, int64_t end) = nullptr;
   // Heads [begin, end) of one sequence.
   void (*state_space)(const StateSpace&, int64_t seq, int64_t begin, int64_t end) = nullptr;
+  // The same in chunks, heads of one group.
+  void (*space_chunks)(const StateSpace&, int64_t seq, int64_t begin, int64_t end,
+                       float* scratch) = nullptr;
+  // A head of one sequence; a block of channels.
+  void (*space_head_grad)(const StateSpaceGrad&, int64_t seq, int64_t head,
+                          float* scratch) = nullptr;
+  void (*scan_block_grad)(const StateSpaceGrad&, int64_t block, float* scratch) = nullptr;
   // A value head of one sequence.
   void (*delta_rule)(const DeltaRule&, int64_t seq, int64_t head, float* scratch) = nullptr;
   void (*delta_rule_grad)(const DeltaRuleGrad&, int64_t seq, int64_t head,

@@ -4,7 +4,9 @@
 
 #include "lamella/kernels/cpu/delta_chunk_grad_impl.h"
 #include "lamella/kernels/cpu/each.h"
+#include "lamella/kernels/cpu/selective_scan_grad_impl.h"
 #include "lamella/kernels/cpu/simd_math.h"
+#include "lamella/kernels/cpu/space_chunk_grad_impl.h"
 #include "lamella/kernels/cpu/state_space.h"
 
 namespace lamella::cpu::LAMELLA_ISA {
@@ -174,6 +176,7 @@ void delta_head(const DeltaRule& job, int64_t seq, int64_t head, float* scratch)
 
 }  // namespace
 
-const StateSpaceKernels kStateSpace{conv_range, space_heads, delta_head, delta_head_grad};
+const StateSpaceKernels kStateSpace{conv_range,      space_heads, space_chunks,   space_head_grad,
+                                    scan_block_grad, delta_head,  delta_head_grad};
 
 }  // namespace lamella::cpu::LAMELLA_ISA

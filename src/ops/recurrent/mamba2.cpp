@@ -3,8 +3,9 @@
 #include "lamella/ops/math/exp.h"
 #include "lamella/ops/nn/wide.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/mamba2_grad.h"
+#include "lamella/ops/recurrent/mamba2_heads.h"
 #include "lamella/ops/reduce/sum.h"
-#include "lamella/ops/shape/expand.h"
 #include "lamella/ops/shape/reshape.h"
 
 namespace lamella {
@@ -12,16 +13,9 @@ namespace {
 
 enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD, kKept, kLength };
 
-// Groups [groups, n] as heads see them: [heads, 1, n].
-Value for_heads(Value x, Dim heads) {
-  const Dim groups = x.shape()[0], n = x.shape()[1];
-  const Value one = reshape_to(x, {groups, 1, n});
-  return reshape_to(expand_to(one, {groups, floordiv(heads, groups), n}), {heads, 1, n});
-}
-
 }  // namespace
 
-void Mamba2::type(TypeCx& cx, const NoAttrs&) {
+void check_mamba2_inputs(TypeCx& cx) {
   cx.require_rank(kX, 3), cx.require_float(kX), cx.require_rank(kState, 4), cx.require_rank(kB, 3);
   const Dim tokens = cx.shape(kX)[0], heads = cx.shape(kX)[1], p = cx.shape(kX)[2],
             n = cx.shape(kState)[3], groups = cx.shape(kB)[1];
@@ -33,8 +27,12 @@ void Mamba2::type(TypeCx& cx, const NoAttrs&) {
   require_sizes(cx, kB, {tokens, groups, n});
   require_sizes(cx, kC, {tokens, groups, n});
   check_ragged(cx, kStart);
+}
+
+void Mamba2::type(TypeCx& cx, const NoAttrs&) {
+  check_mamba2_inputs(cx);
   check_kept(cx, kKept, kSlot), check_length(cx, kLength, kSlot);
-  if (cx.has(kD)) require_sizes(cx, kD, {heads});
+  if (cx.has(kD)) require_sizes(cx, kD, {cx.shape(kX)[1]});
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kX).dtype, cx.shape(kX));
 }
@@ -54,6 +52,27 @@ Values Mamba2::expand(const Args& args, const NoAttrs&) {
     out[1] = out[1] + reshape_to(as_dtype(args[kD], type), {heads, 1}) * as_dtype(args[kX], type);
   out[1] = as_dtype(out[1], args[kX].dtype());
   return out;
+}
+
+void Mamba2::vjp(VjpCx& cx, const NoAttrs&) {
+  CHECK_USER(!cx.has(kKept), "mamba2: no gradient with kept; want it without");
+  const auto gradient = [&](size_t output, size_t like) {
+    const Type& type = cx.in(like).type();
+    return cx.has_grad(output) ? cx.grad(output) : full(cx.graph(), type.shape, type.dtype, 0);
+  };
+  const Value d_y = gradient(1, kX);
+  const Values d = mamba2_grad({cx.in(kState), cx.in(kX), cx.in(kDt), cx.in(kA), cx.in(kB),
+                                cx.in(kC), cx.in(kStart), cx.in(kSlot), gradient(0, kState), d_y});
+  const Dim tokens = cx.in(kX).shape()[0], heads = cx.in(kX).shape()[1],
+            groups = cx.in(kB).shape()[1], n = cx.in(kB).shape()[2];
+  const auto of_groups = [&](Value x) {
+    return sum(reshape_to(x, {tokens, groups, floordiv(heads, groups), n}), {.axes = {2}});
+  };
+  cx.set(kState, d[kState]), cx.set(kDt, d[kDt]), cx.set(kA, sum(d[kA], {.axes = {0}}));
+  cx.set(kB, of_groups(d[kB])), cx.set(kC, of_groups(d[kC]));
+  if (!cx.has(kD)) return cx.set(kX, d[kX]);
+  cx.set(kX, d[kX] + d_y * reshape_to(cx.in(kD), {heads, 1}));
+  cx.set(kD, sum(d_y * cx.in(kX), {.axes = {0, 2}}));
 }
 
 namespace {
@@ -106,14 +125,8 @@ void add_literal_samples(Samples& s) {
 void Mamba2::samples(Samples& s) {
   const auto inputs = [](int64_t slots, int64_t tokens, int64_t heads, int64_t groups, int64_t p,
                          int64_t n, bool d, In q_start, In slot) {
-    std::vector<In> in{In{.shape = {slots, heads, p, n}},
-                       In{.shape = {tokens, heads, p}},
-                       In{.shape = {tokens, heads}, .domain = {0, 1}},
-                       In{.shape = {heads}, .domain = {-2, 0}},
-                       In{.shape = {tokens, groups, n}},
-                       In{.shape = {tokens, groups, n}},
-                       std::move(q_start),
-                       std::move(slot)};
+    std::vector<In> in =
+        mamba2_inputs(slots, tokens, heads, groups, p, n, std::move(q_start), std::move(slot));
     if (d) in.push_back(In{.shape = {heads}});
     return in;
   };
@@ -124,7 +137,8 @@ void Mamba2::samples(Samples& s) {
   kept[7] = ragged_ints({2, 0, 3});
   kept.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
   kept.push_back(ragged_ints({3, 0, 67}));
-  s.add(std::move(kept)).length = 8;
+  Sample& with_kept = s.add(std::move(kept));
+  with_kept.length = 8, with_kept.grad = false;
   s.add(inputs(1, 0, 2, 1, 3, 4, true, ragged_ints({0, 0}), ragged_ints({0})));
   Sample& longer =
       s.add(inputs(2, 150, 2, 1, 20, 33, true, ragged_ints({0, 67, 150}), ragged_ints({1, 0})));

@@ -15,13 +15,15 @@ struct Mamba2 {
           "h[p, n] + d x[p]. x [tokens, heads, p], dt [tokens, heads], a, d [heads], b, c [tokens, "
           "groups, n], h = state[slot] [slots, heads, p, n]; head h has group h / (heads / "
           "groups). Sequence s owns the tokens q_start[s] to q_start[s + 1] and state slot[s]; no "
-          "two sequences share a slot. kept and length are those of gated_delta_net.",
+          "two sequences share a slot. kept, length and the chunks of 64 tokens are those of "
+          "gated_delta_net.",
       .ulps = 64,
       .ulps_per_length = 8,
       .updates = "state",
       .traits = kRowScale};
   static void type(TypeCx& cx, const NoAttrs& a);
   static Values expand(const Args& args, const NoAttrs& a);
+  static void vjp(VjpCx& cx, const NoAttrs& a);
   static Dim flops(const Graph& g, const Node& n) {
     return n.outputs[1].shape.numel() * g.type(n.inputs[0]).shape.last() * 7;
   }

@@ -3,7 +3,9 @@
 #include "lamella/ops/math/exp.h"
 #include "lamella/ops/nn/wide.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/selective_scan_grad.h"
 #include "lamella/ops/reduce/sum.h"
+#include "lamella/ops/shape/expand.h"
 #include "lamella/ops/shape/reshape.h"
 
 namespace lamella {
@@ -13,7 +15,7 @@ enum : size_t { kState, kX, kDt, kA, kB, kC, kStart, kSlot, kD, kKept };
 
 }  // namespace
 
-void SelectiveScan::type(TypeCx& cx, const NoAttrs&) {
+void check_selective_scan_inputs(TypeCx& cx) {
   cx.require_rank(kX, 2), cx.require_float(kX), cx.require_rank(kState, 3);
   const Dim tokens = cx.shape(kX)[0], channels = cx.shape(kX)[1], n = cx.shape(kState)[2];
   require_sizes(cx, kState, {cx.shape(kState)[0], channels, n});
@@ -22,8 +24,12 @@ void SelectiveScan::type(TypeCx& cx, const NoAttrs&) {
   require_sizes(cx, kB, {tokens, n});
   require_sizes(cx, kC, {tokens, n});
   check_ragged(cx, kStart);
+}
+
+void SelectiveScan::type(TypeCx& cx, const NoAttrs&) {
+  check_selective_scan_inputs(cx);
   check_kept(cx, kKept, kSlot);
-  if (cx.has(kD)) require_sizes(cx, kD, {channels});
+  if (cx.has(kD)) require_sizes(cx, kD, {cx.shape(kX)[1]});
   cx.out(cx.in(kState).dtype, cx.shape(kState));
   cx.out(cx.in(kX).dtype, cx.shape(kX));
 }
@@ -41,6 +47,34 @@ Values SelectiveScan::expand(const Args& args, const NoAttrs&) {
   if (args.has(kD)) out[1] = out[1] + as_dtype(args[kD], type) * as_dtype(args[kX], type);
   out[1] = as_dtype(out[1], args[kX].dtype());
   return out;
+}
+
+void SelectiveScan::vjp(VjpCx& cx, const NoAttrs&) {
+  CHECK_USER(!cx.has(kKept), "selective_scan: no gradient with kept; want it without");
+  const auto gradient = [&](size_t output, size_t like) {
+    const Type& type = cx.in(like).type();
+    return cx.has_grad(output) ? cx.grad(output) : full(cx.graph(), type.shape, type.dtype, 0);
+  };
+  const Value d_y = gradient(1, kX);
+  const Values d =
+      selective_scan_grad({cx.in(kState), cx.in(kX), cx.in(kDt), cx.in(kA), cx.in(kB), cx.in(kC),
+                           cx.in(kStart), cx.in(kSlot), gradient(0, kState), d_y});
+  for (size_t i = 0; i < d.size(); ++i) cx.set(i, d[i]);
+  if (!cx.has(kD)) return;
+  cx.set(kX, d[kX] + d_y * cx.in(kD));
+  cx.set(kD, sum(d_y * cx.in(kX), {.axes = {0}}));
+}
+
+std::vector<In> selective_scan_inputs(int64_t slots, int64_t tokens, int64_t channels, int64_t n,
+                                      In q_start, In slot) {
+  return {In{.shape = {slots, channels, n}},
+          In{.shape = {tokens, channels}},
+          In{.shape = {tokens, channels}, .domain = {0, 1}},
+          In{.shape = {channels, n}, .domain = {-2, 0}},
+          In{.shape = {tokens, n}},
+          In{.shape = {tokens, n}},
+          std::move(q_start),
+          std::move(slot)};
 }
 
 namespace {
@@ -88,14 +122,8 @@ void add_literal_samples(Samples& s) {
 void SelectiveScan::samples(Samples& s) {
   const auto inputs = [](int64_t slots, int64_t tokens, int64_t channels, int64_t n, bool d,
                          In q_start, In slot) {
-    std::vector<In> in{In{.shape = {slots, channels, n}},
-                       In{.shape = {tokens, channels}},
-                       In{.shape = {tokens, channels}, .domain = {0, 1}},
-                       In{.shape = {channels, n}, .domain = {-2, 0}},
-                       In{.shape = {tokens, n}},
-                       In{.shape = {tokens, n}},
-                       std::move(q_start),
-                       std::move(slot)};
+    std::vector<In> in =
+        selective_scan_inputs(slots, tokens, channels, n, std::move(q_start), std::move(slot));
     if (d) in.push_back(In{.shape = {channels}});
     return in;
   };
@@ -106,7 +134,8 @@ void SelectiveScan::samples(Samples& s) {
   std::vector<In> kept = inputs(6, 8, 3, 5, true, ragged_ints({0, 3, 3, 8}), slots);
   kept[7] = ragged_ints({2, 0, 3});
   kept.push_back(ragged_table(4, {-1, 1, -1, 2, -1, -1, -1, -1, 4, -1, 5, 3}));
-  s.add(std::move(kept)).length = 8;
+  Sample& with_kept = s.add(std::move(kept));
+  with_kept.length = 8, with_kept.grad = false;
   s.add(inputs(1, 0, 2, 3, true, ragged_ints({0, 0}), ragged_ints({0})));
   auto bad = [&](size_t i, In with, const char* message) {
     std::vector<In> in = inputs(2, 4, 3, 5, true, ragged_ints({0, 4}), ragged_ints({0}));

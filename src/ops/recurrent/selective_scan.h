@@ -22,6 +22,7 @@ struct SelectiveScan {
       .traits = kRowScale};
   static void type(TypeCx& cx, const NoAttrs& a);
   static Values expand(const Args& args, const NoAttrs& a);
+  static void vjp(VjpCx& cx, const NoAttrs& a);
   static Dim flops(const Graph& g, const Node& n) {
     return n.outputs[1].shape.numel() * g.type(n.inputs[0]).shape.last() * 7;
   }
