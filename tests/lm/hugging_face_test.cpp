@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "lamella/backends/mlx/mlx.h"
 #include "lamella/base/error.h"
 #include "lamella/frontends/hugging_face/hugging_face.h"
 #include "lamella/lm/folder_text.h"
@@ -145,8 +146,9 @@ void write_folder(const Case& c, const Checkpoint& from, const fs::path& folder)
   std::ofstream(folder / "config.json") << config;
 }
 
-std::vector<float> logits_of(const std::string& path) {
-  const auto model = LanguageModel::load(path, {.threads = 2, .kv_type = kF32, .exact = true});
+std::vector<float> logits_of(const std::string& path, const std::string& backend = "cpu") {
+  const auto model =
+      LanguageModel::load(path, {.backend = backend, .threads = 2, .kv_type = kF32, .exact = true});
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < 40; ++i) tokens.push_back((i * 67 + 11) % 384);
   Sequence sequence(model->engine());
@@ -246,9 +248,13 @@ TEST(HuggingFace, ReadsModelsThatMlxQuantised) {
           Tensor::from(kF32, tensor.shape(), std::span<const double>(tensor.to_doubles()));
     }
     write_folder({.file = "", .model_type = "qwen3"}, decoded, plain);
-    const std::vector<float> want = logits_of(plain.string()), got = logits_of(packed.string());
-    ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-4f) << i;
+    const std::vector<float> want = logits_of(plain.string());
+    for (const char* backend : {"cpu", "mlx-core"}) {
+      if (backend != std::string("cpu") && !has_mlx()) continue;
+      const std::vector<float> got = logits_of(packed.string(), backend);
+      ASSERT_EQ(got.size(), want.size());
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-4f) << i;
+    }
     fs::remove_all(packed);
     fs::remove_all(plain);
   }

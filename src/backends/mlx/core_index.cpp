@@ -165,33 +165,6 @@ bool is_plain_product(const Graph& g, const Node& n) {
          g.type(n.inputs[0]).dtype.is_float() && g.type(n.inputs[1]).dtype.is_float();
 }
 
-// f32 activations, and a weight that is given (not computed) in a format that MLX's affine form
-// holds.
-bool is_affine_product(const Graph& g, const Node& n) {
-  const Type &x = g.type(n.inputs[0]), &w = g.type(n.inputs[1]);
-  const auto& a = n.attrs.as<Matmul::Attrs>();
-  const AffineForm* form = affine_form(w.dtype);
-  if (!form || x.dtype != kF32 || w.rank() != 2 || !a.transpose_w || a.compute != Compute::exact)
-    return false;
-  const Dim k = w.shape[1];
-  return g.node(n.inputs[1]).op->has(kStructural) && !g.node(n.inputs[1]).is(op<Sizes>) &&
-         k.is_const() && k.value() > 0 && k.value() % form->group == 0;
-}
-
-Arrays affine_row(LowerCx& cx) {
-  const mx::array& x = cx.in(0);
-  const Tensor& w = cx.given(1);
-  const mx::Shape shape = cx.out_shape(0);
-  // MLX's product of no rows ends the process.
-  if (x.size() == 0 || w.shape()[0] == 0) return {mx::zeros(shape, mx::float32, cx.stream)};
-  const Affine a = cx.is_weight(1) ? cx.run.reencoded.of(w) : reencode(w);
-  const mx::array rows =
-      mx::reshape(x, {static_cast<int>(x.size()) / x.shape(-1), x.shape(-1)}, cx.stream);
-  const mx::array y = mx::quantized_matmul(rows, a.words, a.scales, a.biases, true, a.group, a.bits,
-                                           "affine", cx.stream);
-  return {mx::reshape(y, shape, cx.stream)};
-}
-
 // Narrow floats are multiplied in float32: MLX would round the sums.
 Arrays matmul_row(LowerCx& cx) {
   const mx::Dtype wide = cx.out_dtype(0) == mx::float64 ? mx::float64 : mx::float32;
@@ -212,7 +185,6 @@ std::span<const CoreRow> core_index_rows() {
       {&op<GatherNd>, "mlx::core::gather", gather_nd_row, has_tuples},
       {&op<Iota>, "mlx::core::arange", iota_row},
       {&op<Matmul>, "mlx::core::matmul", matmul_row, is_plain_product},
-      {&op<Matmul>, "mlx::core::quantized_matmul", affine_row, is_affine_product, kReencodes},
       {&op<OneHot>, "mlx::core::where", one_hot_row},
       {&op<ScatterNd>, "mlx::core::scatter", scatter_nd_row, scatters_anywhere},
       {&op<ScatterNd>, "mlx::core::scatter of halves", scatter_halves_row, replaces_halves},

@@ -68,7 +68,7 @@ std::span<const CoreRow> core_rows() {
     std::vector<CoreRow> all;
     for (auto list :
          {core_kernel_rows, core_shape_rows, core_math_rows, core_reduce_rows, core_attention_rows,
-          core_index_rows, core_random_rows, core_spatial_rows, core_wide_rows}) {
+          core_index_rows, core_random_rows, core_spatial_rows, core_wide_rows, core_packed_rows}) {
       const auto rows = list();
       all.insert(all.end(), rows.begin(), rows.end());
     }

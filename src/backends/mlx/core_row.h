@@ -125,6 +125,7 @@ std::span<const CoreRow> core_kernel_rows();
 std::span<const CoreRow> core_random_rows();
 std::span<const CoreRow> core_spatial_rows();
 std::span<const CoreRow> core_wide_rows();
+std::span<const CoreRow> core_packed_rows();
 
 // The row that takes the node, the one named `force` if it does; null when there is none. All
 // inputs and outputs have MLX's types, but for weights of rows that say so.

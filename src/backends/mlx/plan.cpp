@@ -350,7 +350,7 @@ Choice choose(const Graph& g, const Node& n, const Device& device, std::string_v
   // A formula over mlx::core's ops, unless MLX cannot hold what it is over.
   const auto is_bytes = [&](ValueId id) {
     if (id.absent() || mlx_dtype(g.type(id).dtype)) return false;
-    return !affine_form(g.type(id).dtype) || device.mode == MlxMode::compiled;
+    return !mlx_form(g.type(id).dtype) || device.mode == MlxMode::compiled;
   };
   const bool expands = prefers_core && n.op->is_composite() &&
                        std::none_of(n.inputs.begin(), n.inputs.end(), is_bytes);

@@ -1,9 +1,12 @@
-// Weights of block formats in MLX's own affine form, where that holds them exactly: w = scale * q +
-// bias over groups of 32, 64 or 128, codes of 1 to 8 bits in one stream of bits. For devices on
-// which the CPU's kernels cannot run; made once a weight and shared by the programs that use it.
+// Weights in MLX's own packed forms: those of MLX's checkpoints as they lie, and block formats
+// where a form holds them exactly. Affine: w = scale * q + bias over groups of 32, 64 or 128, codes
+// of 1 to 8 bits in one stream of bits. mxfp4, mxfp8, nvfp4: small floats and a byte of scale. For
+// devices on which the CPU's kernels cannot run; made once a weight and shared by the programs that
+// use it.
 #pragma once
 
 #include <mlx/array.h>
+#include <mlx/stream.h>
 
 #include <map>
 #include <memory>
@@ -14,32 +17,37 @@
 
 namespace lamella::on_mlx {
 
-// How a format's codes become MLX's: q = (code - min_code) / step.
-struct AffineForm {
-  std::string_view format;
+// How MLX names a form. Of a format that is brought into it, q = (code - min_code) / step.
+struct MlxForm {
+  std::string_view mode = "affine";
   int bits = 0, group = 0, step = 1;
 };
 
 // None where MLX cannot hold the format exactly.
-const AffineForm* affine_form(DType dtype);
+std::optional<MlxForm> mlx_form(DType dtype);
 
-struct Affine {
-  ::mlx::core::array words, scales, biases;
-  int bits = 0, group = 0;
+struct MlxPacked {
+  ::mlx::core::array words, scales;
+  std::optional<::mlx::core::array> biases;  // affine
+  MlxForm form;
+
+  // Its first axes; the last one is `bits` and `group` elements a word and a scale.
+  ::mlx::core::Shape leading() const { return {scales.shape().begin(), scales.shape().end() - 1}; }
 };
 
-// `w` is [n, k], k a multiple of the group.
-Affine reencode(const Tensor& w);
+// `w` is [..., n, k], k a multiple of the group; `bytes` is an array of its bytes. UserError where
+// a scale has no place in the form.
+MlxPacked packed(const Tensor& w, const ::mlx::core::array& bytes, ::mlx::core::Stream stream);
 
-// The re-encoded weights of a back end, each as long as its own bytes live.
+// The packed weights of a back end, each as long as its own bytes live.
 class Reencoded {
  public:
-  Affine of(const Tensor& w);
+  MlxPacked of(const Tensor& w, const ::mlx::core::array& bytes, ::mlx::core::Stream stream);
 
  private:
   struct Entry {
     std::weak_ptr<Storage> bytes;
-    Affine affine;
+    MlxPacked packed;
   };
   std::mutex mutex_;
   std::map<const std::byte*, Entry> entries_;
