@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lamella/kernels/cpu/isa.h"
-#include "lamella/kernels/cpu/recurrent.h"
+#include "lamella/kernels/cpu/recurrent_grad.h"
 #include "lamella/kernels/cpu/state_space.h"
 
 namespace {
@@ -143,19 +143,43 @@ void mamba2_backward(benchmark::State& bench) { space_backward(bench, {24, 64, 1
 void scan_forward(benchmark::State& bench) { space(bench, {1536, 1, 16}, false); }
 void scan_backward(benchmark::State& bench) { space_backward(bench, {1536, 1, 16}); }
 
+struct LstmCase {
+  static constexpr int64_t kSteps = 100;
+  int64_t h;
+  std::vector<float> x = random_floats(kSteps * h, -1, 1, 1),
+                     w = random_floats(4 * h * h, -0.1f, 0.1f, 2),
+                     r = random_floats(4 * h * h, -0.1f, 0.1f, 3),
+                     bias = random_floats(8 * h, -1, 1, 4), y = x,
+                     out_h = random_floats(h, 0, 0, 1), c = out_h;
+
+  Recurrent job() {
+    Recurrent job;
+    job.steps = kSteps, job.batch = 1, job.in = job.hidden = h;
+    job.x = x.data(), job.w = w.data(), job.r = r.data(), job.bias = bias.data();
+    job.y = y.data(), job.h = out_h.data(), job.c = c.data();
+    return job;
+  }
+};
+
 // Arguments: hidden size, threads.
 void lstm(benchmark::State& bench) {
-  constexpr int64_t kSteps = 100;
-  const int64_t h = bench.range(0);
-  const auto x = random_floats(kSteps * h, -1, 1, 1), w = random_floats(4 * h * h, -0.1f, 0.1f, 2),
-             r = random_floats(4 * h * h, -0.1f, 0.1f, 3), bias = random_floats(8 * h, -1, 1, 4);
-  std::vector<float> y(static_cast<size_t>(kSteps * h)), out_h(static_cast<size_t>(h)), c = out_h;
-  Recurrent job;
-  job.steps = kSteps, job.batch = 1, job.in = job.hidden = h;
-  job.x = x.data(), job.w = w.data(), job.r = r.data(), job.bias = bias.data();
-  job.y = y.data(), job.h = out_h.data(), job.c = c.data();
+  LstmCase c{bench.range(0)};
   ThreadPool pool(static_cast<int>(bench.range(1)));
-  for (auto _ : bench) recurrent(job, pool, best_isa());
+  for (auto _ : bench) recurrent(c.job(), pool, best_isa());
+}
+// The gradients of the gates, which those of the matrices are products of.
+void lstm_backward(benchmark::State& bench) {
+  LstmCase c{bench.range(0)};
+  ThreadPool pool(static_cast<int>(bench.range(1)));
+  recurrent(c.job(), pool, best_isa());
+  std::vector<float> d_y = c.x, d_h = c.out_h, d_c = c.out_h, d_h0 = d_h, d_c0 = d_c, seen = c.x;
+  std::vector<float> d_gates(c.x.size() * 4), d_parts = d_gates;
+  RecurrentGrad job;
+  job.rule = c.job();
+  job.d_y = d_y.data(), job.d_h = d_h.data(), job.d_c = d_c.data(), job.seen = seen.data();
+  job.d_gates = d_gates.data(), job.d_parts = d_parts.data();
+  job.d_h0 = d_h0.data(), job.d_c0 = d_c0.data();
+  for (auto _ : bench) recurrent_grad(job, pool, best_isa());
 }
 
 void in_milliseconds(benchmark::internal::Benchmark* bench) {
@@ -170,11 +194,14 @@ BENCHMARK(mamba2_sequential)->Apply(in_milliseconds);
 BENCHMARK(mamba2_backward)->Apply(in_milliseconds);
 BENCHMARK(scan_forward)->Apply(in_milliseconds);
 BENCHMARK(scan_backward)->Apply(in_milliseconds);
-BENCHMARK(lstm)
-    ->ArgsProduct({{128, 512}, {1, 2}})
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMicrosecond);
+void in_microseconds(benchmark::internal::Benchmark* bench) {
+  bench->ArgsProduct({{128, 512}, {1, 2}})
+      ->MeasureProcessCPUTime()
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK(lstm)->Apply(in_microseconds);
+BENCHMARK(lstm_backward)->Apply(in_microseconds);
 
 }  // namespace
 

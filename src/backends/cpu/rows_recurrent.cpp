@@ -2,9 +2,10 @@
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/backends/cpu/widened_launch.h"
-#include "lamella/kernels/cpu/recurrent.h"
+#include "lamella/kernels/cpu/recurrent_grad.h"
 #include "lamella/ops/recurrent/gru.h"
 #include "lamella/ops/recurrent/lstm.h"
+#include "lamella/ops/recurrent/recurrence_grad.h"
 #include "lamella/ops/recurrent/rnn.h"
 
 namespace lamella::cpu {
@@ -25,6 +26,10 @@ Recurrent job_of(const planned::StepCx& cx, Direction direction) {
   job.x = input(0), job.w = input(1), job.r = input(2), job.bias = input(3);
   if (cx.has(4)) job.lengths = cx.in(4).data, job.lengths_are_i64 = cx.in(4).dtype == kI64;
   job.h0 = input(5), job.c0 = input(6);
+  return job;
+}
+Recurrent forward_job(const planned::StepCx& cx, Direction direction) {
+  Recurrent job = job_of(cx, direction);
   job.y = cx.out(0).as<float>(), job.h = cx.out(1).as<float>();
   return job;
 }
@@ -35,7 +40,7 @@ planned::Status run(const planned::StepCx& cx, const Recurrent& job) {
 
 planned::Status launch_lstm(const planned::StepCx& cx) {
   const auto& a = cx.attrs<Lstm::Attrs>();
-  Recurrent job = job_of(cx, a.direction);
+  Recurrent job = forward_job(cx, a.direction);
   job.c = cx.out(2).as<float>();
   if (a.gates == LstmGates::iofg) job.gate_at[1] = 2, job.gate_at[2] = 3, job.gate_at[3] = 1;
   return run(cx, job);
@@ -43,7 +48,7 @@ planned::Status launch_lstm(const planned::StepCx& cx) {
 
 planned::Status launch_gru(const planned::StepCx& cx) {
   const auto& a = cx.attrs<Gru::Attrs>();
-  Recurrent job = job_of(cx, a.direction);
+  Recurrent job = forward_job(cx, a.direction);
   job.cell = a.linear_before_reset ? Recurrent::Cell::gru : Recurrent::Cell::gru_reset_before;
   if (a.gates == GruGates::zrn) job.gate_at[0] = 1, job.gate_at[1] = 0;
   return run(cx, job);
@@ -51,10 +56,31 @@ planned::Status launch_gru(const planned::StepCx& cx) {
 
 planned::Status launch_rnn(const planned::StepCx& cx) {
   const auto& a = cx.attrs<Rnn::Attrs>();
-  Recurrent job = job_of(cx, a.direction);
+  Recurrent job = forward_job(cx, a.direction);
   job.cell =
       a.activation == RnnActivation::tanh ? Recurrent::Cell::rnn_tanh : Recurrent::Cell::rnn_relu;
   return run(cx, job);
+}
+
+planned::Status launch_grad(const planned::StepCx& cx) {
+  const auto& a = cx.attrs<RecurrenceGrad::Attrs>();
+  const auto floats = [&](size_t i) { return cx.has(i) ? cx.in(i).as<const float>() : nullptr; };
+  cpu::RecurrentGrad job;
+  Recurrent& rule = job.rule = job_of(cx, a.direction);
+  constexpr Recurrent::Cell kCells[] = {Recurrent::Cell::lstm, Recurrent::Cell::gru,
+                                        Recurrent::Cell::gru_reset_before,
+                                        Recurrent::Cell::rnn_tanh, Recurrent::Cell::rnn_relu};
+  rule.cell = kCells[static_cast<int>(a.cell)];
+  if (a.onnx_gates && rule.cell == Recurrent::Cell::lstm)
+    rule.gate_at[1] = 2, rule.gate_at[2] = 3, rule.gate_at[3] = 1;
+  else if (a.onnx_gates && n_gates(rule.cell) == 3)
+    rule.gate_at[0] = 1, rule.gate_at[1] = 0;
+  rule.y = const_cast<float*>(floats(7));
+  job.d_y = floats(8), job.d_h = floats(9), job.d_c = floats(10);
+  job.d_gates = cx.out(0).as<float>(), job.d_parts = cx.out(1).as<float>();
+  job.seen = cx.out(2).as<float>(), job.d_h0 = cx.out(3).as<float>();
+  if (rule.cell == Recurrent::Cell::lstm) job.d_c0 = cx.out(4).as<float>();
+  return status_of(recurrent_grad(job, *device_of(cx).pool, device_of(cx).isa));
 }
 
 }  // namespace
@@ -63,6 +89,10 @@ std::span<const planned::Row> recurrent_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = &op<Gru>, .name = "gru", .accepts = float_accepts, .launch = in_f32<launch_gru>},
       {.op = &op<Lstm>, .name = "lstm", .accepts = float_accepts, .launch = in_f32<launch_lstm>},
+      {.op = &op<RecurrenceGrad>,
+       .name = "recurrence_grad",
+       .accepts = float_accepts,
+       .launch = in_f32<launch_grad>},
       {.op = &op<Rnn>, .name = "rnn", .accepts = float_accepts, .launch = in_f32<launch_rnn>},
   };
   return kRows;

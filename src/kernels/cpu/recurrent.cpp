@@ -15,11 +15,6 @@ namespace {
 constexpr int64_t kInputBytes = int64_t{16} << 20;   // of the input's part of the gates, at a time
 constexpr int64_t kWorthThreads = int64_t{1} << 15;  // products of a step
 
-int n_gates(Recurrent::Cell cell) {
-  constexpr int kGates[] = {4, 3, 3, 1, 1};
-  return kGates[static_cast<int>(cell)];
-}
-
 // Scratch of one direction.
 struct Memory {
   float* gates;    // [steps of a chunk, batch, gates * hidden]: the input's part
@@ -103,7 +98,7 @@ class DirectionRun {
       float* y = j_.y + ((t * j_.directions + d_) * j_.batch + b) * j_.hidden + u;
       const size_t bytes = static_cast<size_t>(end - u) * sizeof(float);
       float* next = m_.h[1 - (n & 1)] + row;
-      if (t >= length(b)) {
+      if (t >= j_.length(b)) {
         std::memcpy(next, m_.h[n & 1] + row, bytes);
         std::memset(y, 0, bytes);
         continue;
@@ -181,11 +176,6 @@ class DirectionRun {
     const int64_t n = j_.gate_at[2] * j_.hidden;
     std::copy_n(of_w + n, j_.hidden, m_.bias + n);
     n_bias_ = of_r + n;
-  }
-  int64_t length(int64_t b) const {
-    if (!j_.lengths) return j_.steps;
-    return j_.lengths_are_i64 ? static_cast<const int64_t*>(j_.lengths)[b]
-                              : static_cast<const int32_t*>(j_.lengths)[b];
   }
   // The state's part of gates [first, last), from `state`.
   void add_parts(const float* state, int first, int last, int64_t u, int64_t end) const {

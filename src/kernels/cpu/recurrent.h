@@ -32,11 +32,21 @@ struct Recurrent {
   const float* bias = nullptr;    // [directions, 2, gates * hidden]; may be null
   const void* lengths = nullptr;  // [batch]; may be null
   bool lengths_are_i64 = false;
+  int64_t length(int64_t row) const {
+    if (!lengths) return steps;
+    return lengths_are_i64 ? static_cast<const int64_t*>(lengths)[row]
+                           : static_cast<const int32_t*>(lengths)[row];
+  }
   const float *h0 = nullptr, *c0 = nullptr;  // [directions, batch, hidden]; null: 0
   float* y = nullptr;                        // [steps, directions, batch, hidden]
   float *h = nullptr, *c = nullptr;          // [directions, batch, hidden]
 };
 Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa);
+
+inline int n_gates(Recurrent::Cell cell) {
+  constexpr int kGates[] = {4, 3, 3, 1, 1};
+  return kGates[static_cast<int>(cell)];
+}
 
 // --- the inner loops of one instruction set
 
@@ -64,6 +74,26 @@ struct RecurrentCells {
   int64_t n;
 };
 
+// One row's gates of `n` units on the way back. gate: before, the input's part; behind, the gates
+// (`activate`). s: the state's part.
+struct RecurrentGates {
+  float* gate[4];
+  const float* s[4];
+  const float *h, *c;  // before the step
+  float* next;         // lstm: c after it; gru_reset_before: r * h
+  int64_t n;
+};
+// One row's gradients of `n` units: d_h in, of the state after the step; out, what of it goes to
+// the state before the step on other ways than r. d_c likewise.
+struct RecurrentBack {
+  const float *gate[4], *s[4];
+  const float *h, *c, *next_c, *y;  // y: h after the step
+  const float* d_rh;                // gru_reset_before: of r * h
+  float *d_h, *d_c;
+  float *d_gate[4], *d_s[4];
+  int64_t n;
+};
+
 struct RecurrentKernels {
   void (*products)(const RecurrentProducts&) = nullptr;
   void (*cells[5])(const RecurrentCells&) = {};  // by Cell
@@ -72,6 +102,15 @@ struct RecurrentKernels {
   // to[c][r] = from[r][c].
   void (*transpose)(const float* from, int64_t row, float* to, int64_t to_row, int64_t rows,
                     int64_t columns) = nullptr;
+  // By Cell; null: the gates are not needed. gru_reset_before: r and z; then n.
+  void (*activate[5])(const RecurrentGates&) = {};
+  void (*activate_new)(const RecurrentGates&) = nullptr;
+  // By Cell; gru_reset_before: z and n; then, from d_rh, r.
+  void (*back[5])(const RecurrentBack&) = {};
+  void (*back_reset)(const RecurrentBack&) = nullptr;
+  // c[m][n] += a[m][k] b[k][n], rows as far apart as said.
+  void (*multiply)(const float* a, int64_t a_row, const float* b, int64_t b_row, float* c,
+                   int64_t c_row, int64_t m, int64_t n, int64_t k) = nullptr;
 };
 LAMELLA_TABLE(RecurrentKernels, kRecurrent)
 

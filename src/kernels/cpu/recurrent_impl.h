@@ -1,10 +1,10 @@
 // Recurrent cells for one instruction set; see recurrent.h. Included by recurrent_<isa>.cpp only.
 #pragma once
 
+#include "lamella/kernels/cpu/chunk_product_impl.h"
 #include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/recurrent.h"
 #include "lamella/kernels/cpu/simd_math.h"
-#include "lamella/kernels/cpu/transpose_impl.h"
 
 namespace lamella::cpu::LAMELLA_ISA {
 namespace {
@@ -119,9 +119,134 @@ void rnn_relu(const RecurrentCells& job) {
   });
 }
 
+// --- gradients
+
+void activate_lstm(const RecurrentGates& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    F g[4];
+    each<4>([&](auto k) LAMELLA_INLINE {
+      const F sum = load_lanes(job.gate[k] + i, n) + load_lanes(job.s[k] + i, n);
+      g[k] = k == 2 ? tanh(sum) : sigmoid(sum);
+      store_lanes(job.gate[k] + i, g[k], n);
+    });
+    store_lanes(job.next + i, fma(g[1], load_lanes(job.c + i, n), g[0] * g[2]), n);
+  });
+}
+
+LAMELLA_INLINE inline F activate_sigmoid(const RecurrentGates& job, int gate, int64_t i, int n) {
+  const F y = sigmoid(load_lanes(job.gate[gate] + i, n) + load_lanes(job.s[gate] + i, n));
+  store_lanes(job.gate[gate] + i, y, n);
+  return y;
+}
+
+void activate_gru(const RecurrentGates& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    const F r = activate_sigmoid(job, 0, i, n);
+    activate_sigmoid(job, 1, i, n);
+    store_lanes(job.gate[2] + i,
+                tanh(fma(r, load_lanes(job.s[2] + i, n), load_lanes(job.gate[2] + i, n))), n);
+  });
+}
+
+void activate_reset(const RecurrentGates& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    const F r = activate_sigmoid(job, 0, i, n);
+    activate_sigmoid(job, 1, i, n);
+    store_lanes(job.next + i, r * load_lanes(job.h + i, n), n);
+  });
+}
+
+void activate_new(const RecurrentGates& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    store_lanes(job.gate[2] + i, tanh(load_lanes(job.gate[2] + i, n) + load_lanes(job.s[2] + i, n)),
+                n);
+  });
+}
+
+// y (1 - y) d and (1 - y^2) d.
+LAMELLA_INLINE inline F of_sigmoid(F y, F d) { return d * y * (set1(1.0f) - y); }
+LAMELLA_INLINE inline F of_tanh(F y, F d) { return d * fma(zero() - y, y, set1(1.0f)); }
+
+LAMELLA_INLINE inline void store_both(const RecurrentBack& job, int gate, int64_t i, F d, int n) {
+  store_lanes(job.d_gate[gate] + i, d, n);
+  store_lanes(job.d_s[gate] + i, d, n);
+}
+
+void back_lstm(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    F g[4];
+    each<4>([&](auto k) LAMELLA_INLINE { g[k] = load_lanes(job.gate[k] + i, n); });
+    const F d_h = load_lanes(job.d_h + i, n), t = tanh(load_lanes(job.next_c + i, n));
+    const F d_c = fma(of_tanh(t, d_h), g[3], load_lanes(job.d_c + i, n));
+    store_both(job, 0, i, of_sigmoid(g[0], d_c * g[2]), n);
+    store_both(job, 1, i, of_sigmoid(g[1], d_c * load_lanes(job.c + i, n)), n);
+    store_both(job, 2, i, of_tanh(g[2], d_c * g[0]), n);
+    store_both(job, 3, i, of_sigmoid(g[3], d_h * t), n);
+    store_lanes(job.d_c + i, d_c * g[1], n);
+    store_lanes(job.d_h + i, zero(), n);
+  });
+}
+
+// What h = n + z (h - n) gives to n, before its activation; z's is stored and d_h goes on.
+LAMELLA_INLINE inline F back_blend(const RecurrentBack& job, int64_t i, int n) {
+  const F d_h = load_lanes(job.d_h + i, n), z = load_lanes(job.gate[1] + i, n),
+          fresh = load_lanes(job.gate[2] + i, n);
+  store_both(job, 1, i, of_sigmoid(z, d_h * (load_lanes(job.h + i, n) - fresh)), n);
+  store_lanes(job.d_h + i, d_h * z, n);
+  return of_tanh(fresh, d_h * (set1(1.0f) - z));
+}
+
+void back_gru(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    const F d_n = back_blend(job, i, n), r = load_lanes(job.gate[0] + i, n);
+    store_lanes(job.d_gate[2] + i, d_n, n);
+    store_lanes(job.d_s[2] + i, d_n * r, n);
+    store_both(job, 0, i, of_sigmoid(r, d_n * load_lanes(job.s[2] + i, n)), n);
+  });
+}
+
+void back_reset_before(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) { store_both(job, 2, i, back_blend(job, i, n), n); });
+}
+
+void back_reset(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    const F d = load_lanes(job.d_rh + i, n), r = load_lanes(job.gate[0] + i, n);
+    store_both(job, 0, i, of_sigmoid(r, d * load_lanes(job.h + i, n)), n);
+    store_lanes(job.d_h + i, fma(d, r, load_lanes(job.d_h + i, n)), n);
+  });
+}
+
+void back_tanh(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    store_both(job, 0, i, of_tanh(load_lanes(job.y + i, n), load_lanes(job.d_h + i, n)), n);
+    store_lanes(job.d_h + i, zero(), n);
+  });
+}
+
+void back_relu(const RecurrentBack& job) {
+  for_lanes(job.n, [&](int64_t i, int n) {
+    const M grows = less(zero(), load_lanes(job.y + i, n));
+    store_both(job, 0, i, select(grows, load_lanes(job.d_h + i, n), zero()), n);
+    store_lanes(job.d_h + i, zero(), n);
+  });
+}
+
+void multiply_rows(const float* a, int64_t a_row, const float* b, int64_t b_row, float* c,
+                   int64_t c_row, int64_t m, int64_t n, int64_t k) {
+  multiply({a, a_row, 1, b, b_row, c, c_row, m, n, k, true});
+}
+
 }  // namespace
 
-const RecurrentKernels kRecurrent{
-    products, {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu}, reset, transpose};
+const RecurrentKernels kRecurrent{products,
+                                  {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu},
+                                  reset,
+                                  transpose,
+                                  {activate_lstm, activate_gru, activate_reset, nullptr, nullptr},
+                                  activate_new,
+                                  {back_lstm, back_gru, back_reset_before, back_tanh, back_relu},
+                                  back_reset,
+                                  multiply_rows};
 
 }  // namespace lamella::cpu::LAMELLA_ISA

@@ -4,6 +4,7 @@
 #include "lamella/ops/math/sigmoid.h"
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/recurrence_grad.h"
 #include "lamella/ops/shape/slice.h"
 
 namespace lamella {
@@ -26,6 +27,13 @@ Values Gru::expand(const Args& args, const Attrs& a) {
     const Value n = tanh(gate_of(s.gates, 2, hidden) + h_n);
     return {n + z * (h - n)};
   });
+}
+
+void Gru::vjp(VjpCx& cx, const Attrs& a) {
+  recurrence_vjp(
+      cx, {.direction = a.direction,
+           .cell = a.linear_before_reset ? RecurrenceCell::gru : RecurrenceCell::gru_reset_before,
+           .onnx_gates = a.gates == GruGates::zrn});
 }
 
 namespace {

@@ -36,6 +36,7 @@ struct Gru {
   };
   static void type(TypeCx& cx, const Attrs& a) { recurrent_type(cx, a.direction, 3, 1); }
   static Values expand(const Args& args, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s);
 };
 inline constexpr Call<Gru> gru;

@@ -4,6 +4,7 @@
 #include "lamella/ops/math/sigmoid.h"
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/recurrence_grad.h"
 
 namespace lamella {
 
@@ -18,6 +19,12 @@ Values Lstm::expand(const Args& args, const Attrs& a) {
     const Value c = f * s.states[1] + i * g;
     return {o * tanh(c), c};
   });
+}
+
+void Lstm::vjp(VjpCx& cx, const Attrs& a) {
+  recurrence_vjp(cx, {.direction = a.direction,
+                      .cell = RecurrenceCell::lstm,
+                      .onnx_gates = a.gates == LstmGates::iofg});
 }
 
 namespace {

@@ -35,6 +35,7 @@ struct Lstm {
   };
   static void type(TypeCx& cx, const Attrs& a) { recurrent_type(cx, a.direction, 4, 2); }
   static Values expand(const Args& args, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s);
 };
 inline constexpr Call<Lstm> lstm;

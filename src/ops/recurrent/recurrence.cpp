@@ -82,7 +82,7 @@ Value joined(const Values& parts, int64_t axis) {
 
 }  // namespace
 
-void recurrent_type(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_states) {
+void check_recurrent_inputs(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_states) {
   cx.require_float(kX);
   for (size_t i = kX; i <= kR; ++i) cx.require_rank(i, 3), cx.require_same_dtype(kX, i);
   const Shape &x = cx.shape(kX), &w = cx.shape(kW), &r = cx.shape(kR);
@@ -108,8 +108,14 @@ void recurrent_type(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_s
     for (int64_t d = 0; d < 3; ++d)
       cx.require_equal(cx.shape(i)[d], state[d], str("sizes of ", cx.input_name(i)));
   }
-  cx.out(cx.in(kX).dtype, {x[0], directions, x[1], hidden});
-  for (size_t i = 0; i < n_states; ++i) cx.out(cx.in(kX).dtype, state);
+}
+
+void recurrent_type(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_states) {
+  check_recurrent_inputs(cx, direction, n_gates, n_states);
+  const Dim steps = cx.shape(kX)[0], batch = cx.shape(kX)[1], hidden = cx.shape(kR)[2],
+            directions = n_directions(direction);
+  cx.out(cx.in(kX).dtype, {steps, directions, batch, hidden});
+  for (size_t i = 0; i < n_states; ++i) cx.out(cx.in(kX).dtype, {directions, batch, hidden});
 }
 
 Value gate_of(Value gates, int64_t index, Dim hidden) {

@@ -20,6 +20,7 @@ inline int64_t n_directions(Direction d) { return d == Direction::bidirectional 
 // i64 [batch], then states [directions, batch, hidden].
 inline constexpr size_t kRecurrentStates = 5;
 
+void check_recurrent_inputs(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_states);
 // Checks them and gives the outputs: y [steps, directions, batch, hidden] and the states after each
 // row's last step.
 void recurrent_type(TypeCx& cx, Direction direction, int64_t n_gates, size_t n_states);

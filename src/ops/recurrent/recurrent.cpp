@@ -6,6 +6,7 @@
 #include "lamella/ops/recurrent/lstm.h"
 #include "lamella/ops/recurrent/mamba2.h"
 #include "lamella/ops/recurrent/mamba2_grad.h"
+#include "lamella/ops/recurrent/recurrence_grad.h"
 #include "lamella/ops/recurrent/rnn.h"
 #include "lamella/ops/recurrent/selective_scan.h"
 #include "lamella/ops/recurrent/selective_scan_grad.h"
@@ -15,16 +16,9 @@ namespace lamella {
 std::span<const Op* const> recurrent_ops() {
   static constexpr const Op* kOps[] = {
       // sorted:begin
-      &op<CausalConv1d>,
-      &op<GatedDeltaNet>,
-      &op<GatedDeltaNetGrad>,
-      &op<Gru>,
-      &op<Lstm>,
-      &op<Mamba2>,
-      &op<Mamba2Grad>,
-      &op<Rnn>,
-      &op<SelectiveScan>,
-      &op<SelectiveScanGrad>,
+      &op<CausalConv1d>, &op<GatedDeltaNet>, &op<GatedDeltaNetGrad>, &op<Gru>,
+      &op<Lstm>,         &op<Mamba2>,        &op<Mamba2Grad>,        &op<RecurrenceGrad>,
+      &op<Rnn>,          &op<SelectiveScan>, &op<SelectiveScanGrad>,
       // sorted:end
   };
   return kOps;

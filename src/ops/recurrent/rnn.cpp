@@ -4,6 +4,7 @@
 #include "lamella/ops/math/relu.h"
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/operators.h"
+#include "lamella/ops/recurrent/recurrence_grad.h"
 
 namespace lamella {
 
@@ -12,6 +13,12 @@ Values Rnn::expand(const Args& args, const Attrs& a) {
     const Value sum = s.gates + matmul(s.states[0], s.r);
     return {a.activation == RnnActivation::tanh ? tanh(sum) : relu(sum)};
   });
+}
+
+void Rnn::vjp(VjpCx& cx, const Attrs& a) {
+  recurrence_vjp(cx, {.direction = a.direction,
+                      .cell = a.activation == RnnActivation::tanh ? RecurrenceCell::rnn_tanh
+                                                                  : RecurrenceCell::rnn_relu});
 }
 
 namespace {

@@ -31,6 +31,7 @@ struct Rnn {
   };
   static void type(TypeCx& cx, const Attrs& a) { recurrent_type(cx, a.direction, 1, 1); }
   static Values expand(const Args& args, const Attrs& a);
+  static void vjp(VjpCx& cx, const Attrs& a);
   static void samples(Samples& s);
 };
 inline constexpr Call<Rnn> rnn;
