@@ -116,9 +116,23 @@ inline void fill_plain(const BulkArgs& a, int64_t row, int n_rows, int64_t span,
   }
 }
 
+// Asks for the bytes of encoded rows: they lie too far apart for the processor's own prefetch.
+inline void ask_rows(const WeightView& w, int64_t row, int64_t n_rows, int64_t span) {
+  const int64_t n_blocks = kSpan / w.format->block;
+  for (int64_t r = row; r < row + n_rows; ++r) {
+    for (int p = 0; p < w.format->n_planes; ++p) {
+      const int64_t bytes = n_blocks * w.format->planes[p].block_bytes;
+      const uint8_t* at = w.planes[p] + r * w.row_bytes[p] + span * bytes;
+      for (int64_t i = 0; i < bytes; i += 64) _mm_prefetch(at + i, _MM_HINT_T0);
+      _mm_prefetch(at + bytes - 1, _MM_HINT_T0);
+    }
+  }
+}
+
 // The panel's products with every tile of the range, one span.
 template <class Unit>
-void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int n_rows, int64_t span, float* c) {
+void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int64_t row, int n_rows, int64_t span,
+                   float* c) {
   const BulkX& x = *a.x;
   constexpr int kRows = Unit::kTileRows;  // of x in a tile
   const auto width_of = [&](int64_t tile) {
@@ -131,6 +145,11 @@ void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int n_rows, int64_
       static_cast<int>(ceil_div(std::min<int64_t>(a.w->k - span * kSpan, kSpan), 32));
   for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
     const int64_t next = tile + 1 < a.tile_end ? tile + 1 : a.tile_begin;
+    if (a.unpack && span + 1 < x.n_spans) {
+      const int64_t i = tile - a.tile_begin, n = a.tile_end - a.tile_begin;
+      const int64_t begin = n_rows * i / n, end = n_rows * (i + 1) / n;
+      ask_rows(*a.w, row + begin, end - begin, span + 1);
+    }
     Unit::multiply({.w = panel[0],
                     .n_rows = n_rows,
                     .n_steps = n_steps,
@@ -149,8 +168,10 @@ void bulk_bf16(const BulkArgs& a) {
   alignas(64) Bf16Panel panel;
   const int64_t panel_products = (a.tile_end - a.tile_begin) * kPanelRows * a.x->tile_rows;
   if (a.x->n_spans == 0) clear<Avx512>(a.c, ceil_div(a.n_rows, kPanelRows) * panel_products);
-  for (int64_t block = 0; block < a.x->n_spans; block += kBlockSpans) {
-    const int64_t end = std::min<int64_t>(block + kBlockSpans, a.x->n_spans);
+  const int64_t rows = (a.tile_end - a.tile_begin) * Unit::kTileRows;
+  const int64_t block_spans = std::max<int64_t>(kBlockBytes / (rows * kSpan * 2), 1);
+  for (int64_t block = 0; block < a.x->n_spans; block += block_spans) {
+    const int64_t end = std::min(block + block_spans, a.x->n_spans);
     for (int first = 0; first < a.n_rows; first += kPanelRows) {
       const int n_rows = std::min(kPanelRows, a.n_rows - first);
       const auto padded = static_cast<int>(round_up(n_rows, Unit::kRows));
@@ -158,7 +179,7 @@ void bulk_bf16(const BulkArgs& a) {
       float* c = a.c + first / kPanelRows * panel_products;
       for (int64_t span = block; span < end; ++span) {
         (a.unpack ? fill_encoded : fill_plain)(a, a.row + first, n_rows, span, panel);
-        multiply_span<Unit>(a, panel, padded, span, c);
+        multiply_span<Unit>(a, panel, a.row + first, padded, span, c);
       }
     }
   }

@@ -154,20 +154,24 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
   return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), step);
 }
 
-// Rows of weights a bulk task does: a panel; several where x is too long to stay in the cache.
-int64_t bulk_task_rows(const MatmulCall& call, int n_threads) {
-  if (!call.bf16 || call.k <= kBlockSpans * kSpan) return kPanelRows;
+// Panels of weights a bulk task does: several where x is too long to stay in the cache.
+int64_t task_panels(const MatmulCall& call, int n_threads) {
+  if (!call.bf16 || std::min<int64_t>(call.m, kMostSharedRows) * call.k * 2 <= kBlockBytes)
+    return 1;
   int64_t n_panels = 0;
   for (const MatmulJob& job : call.jobs) n_panels += ceil_div(job.n, kPanelRows);
-  return kPanelRows * std::clamp<int64_t>(n_panels / (4 * n_threads), 1, kMostPanels);
+  return std::clamp<int64_t>(n_panels / (4 * n_threads), 1, kMostPanels);
 }
 
 Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
-  plan.chunk_rows = std::min<int64_t>(call.m, bulk ? kChunkRows : kDecodeRows);
+  const int64_t n_panels = bulk ? task_panels(call, n_threads) : 1;
+  plan.chunk_rows = std::min<int64_t>(call.m, !bulk          ? kDecodeRows
+                                              : n_panels > 1 ? kMostSharedRows
+                                                             : kChunkRows);
   if (bulk && call.bf16) plan.tile_rows = bf16_unit(call.isa)->tile_rows;
-  plan.task_rows = bulk ? bulk_task_rows(call, n_threads) : decode_task_rows(call, n_threads);
+  plan.task_rows = bulk ? n_panels * kPanelRows : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
   for (const MatmulJob& job : call.jobs) {
     Plan::Job& planned = plan.jobs[plan.n_jobs++];

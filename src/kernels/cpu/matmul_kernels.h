@@ -18,9 +18,10 @@ inline constexpr int kSpanParts = 16;   // parts of a span: 16 elements
 inline constexpr int kPanelRows = 48;   // rows of weights unpacked at a time (bulk)
 inline constexpr int kTileRows = 64;    // rows of x side by side in a tile (bulk)
 inline constexpr int kChunkRows = 256;  // rows of x prepared at a time (bulk)
-// Products of bf16: so many panels of a task take turns at so many spans of x, whose chunk is then
-// 1 MiB and stays in the second-level cache.
-inline constexpr int kMostPanels = 4, kBlockSpans = 8;
+// Products of bf16: where x is longer than fits half a second-level cache, so many panels of a task
+// take turns at a block of it, and may then share more rows of x.
+inline constexpr int kMostPanels = 4, kMostSharedRows = 512;
+inline constexpr int64_t kBlockBytes = int64_t{1} << 20;
 inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
 
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
