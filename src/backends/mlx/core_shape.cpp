@@ -8,6 +8,7 @@
 #include "lamella/base/error.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/expand.h"
+#include "lamella/ops/shape/relayout.h"
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/slice.h"
 #include "lamella/ops/shape/slice_update.h"
@@ -26,6 +27,9 @@ int positive_axis(int64_t axis, size_t rank) {
 }
 
 Arrays reshape_rows(LowerCx& cx) { return {mx::reshape(cx.in(0), cx.out_shape(0), cx.stream)}; }
+
+// How elements lie is MLX's affair.
+Arrays relayout_rows(LowerCx& cx) { return {mx::copy(cx.in(0), cx.stream)}; }
 
 Arrays transpose_rows(LowerCx& cx) {
   std::vector<int> axes;
@@ -135,6 +139,7 @@ std::span<const CoreRow> core_shape_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Concat>, "mlx::core::concatenate", concat_rows},
       {&op<Expand>, "mlx::core::broadcast_to", expand_rows, is_view},
+      {&op<Relayout>, "mlx::core::copy", relayout_rows},
       {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
       {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
       {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_known},
