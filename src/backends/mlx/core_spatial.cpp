@@ -274,8 +274,14 @@ Arrays fft_row(LowerCx& cx) {
                                  : mx::fft::fftn(x, std::vector<int>{-1}, norm, cx.stream))};
 }
 
+// Dense, and with the strides of that along axes of size 1 too, where a GPU's transform looks.
+mx::array dense(LowerCx& cx, const mx::array& x) {
+  return mx::reshape(mx::flatten(mx::contiguous(x, false, cx.stream), cx.stream), x.shape(),
+                     cx.stream);
+}
+
 Arrays rfft_row(LowerCx& cx) {
-  const mx::array x = mx::contiguous(wide(cx, cx.in(0)), false, cx.stream);
+  const mx::array x = dense(cx, wide(cx, cx.in(0)));
   if (x.size() == 0) return {mx::zeros(cx.out_shape(0), cx.out_dtype(0), cx.stream)};
   return {
       pairs_of(cx, mx::fft::rfftn(x, std::vector<int>{-1}, mx::fft::FFTNorm::Backward, cx.stream))};
