@@ -1,5 +1,6 @@
 #include "lamella/backends/cpu/plain_matmul.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -19,7 +20,10 @@ struct Product {
   bool round_bf16;
 };
 
-float rounded(float v, bool round) { return round ? static_cast<float>(bf16::from(v)) : v; }
+template <class T>
+T rounded(T v, bool round) {
+  return round ? static_cast<T>(static_cast<float>(bf16::from(static_cast<double>(v)))) : v;
+}
 
 // Row i of y. T: as stored; Sum: what products and sums are made in (integers wrap).
 template <class T, class Sum>
@@ -31,7 +35,7 @@ void multiply_row(const Product& p, int64_t x_at, int64_t w_at, int64_t y_at) {
     for (int64_t i = 0; i < p.k; ++i) {
       Sum a = static_cast<Sum>(x[i * p.x_step]),
           b = static_cast<Sum>(w[j * p.w_row + i * p.w_step]);
-      if constexpr (std::is_same_v<Sum, float>)
+      if constexpr (std::is_floating_point_v<Sum>)
         a = rounded(a, p.round_bf16), b = rounded(b, p.round_bf16);
       sum += a * b;
     }
@@ -65,8 +69,7 @@ const TypeRow* row_of(DType t) {
 
 bool plain_matmul_accepts(const Graph& g, const Node& n, const void*) {
   const DType x = type_of_input(g, n, 0).dtype, w = type_of_input(g, n, 1).dtype;
-  const bool rounds = n.attrs.as<Matmul::Attrs>().compute == Compute::bf16;
-  return x == w && x == n.outputs[0].dtype && row_of(x) && !(rounds && x == kF64);
+  return x == w && x == n.outputs[0].dtype && row_of(x);
 }
 
 planned::Status launch_plain_matmul(const planned::StepCx& cx) {
@@ -126,6 +129,103 @@ planned::Status launch_plain_grouped(const planned::StepCx& cx) {
   device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r)
       type.row(p, (x.rank == 3 ? r : r / slots) * p.k, chosen[r] * p.n * p.k, r * p.n);
+  });
+  return {};
+}
+
+namespace {
+
+// y[j] of one row of x with the encoded matrix that begins at row `first` of w: as `transpose`
+// says, row j of it holds what x is multiplied by, or what x[j] multiplies.
+struct Decoded {
+  quant::BlockPtr planes;
+  const quant::Format& format;
+  int64_t columns;  // of an encoded row
+  bool transpose;
+
+  std::vector<float> row(int64_t i) const {
+    quant::BlockPtr at = planes;
+    for (int p = 0; p < format.n_planes; ++p) {
+      const size_t plane = static_cast<size_t>(p);
+      at[plane] += i * format.blocks(columns) * format.planes[plane].block_bytes;
+    }
+    std::vector<float> values(static_cast<size_t>(columns));
+    quant::decode_row(format, at, columns, values.data());
+    return values;
+  }
+  // Both as f64, dense.
+  void multiply(const std::vector<double>& x, int64_t first, std::vector<double>& y) const {
+    std::fill(y.begin(), y.end(), 0.0);
+    const size_t n_rows = transpose ? y.size() : x.size();
+    for (size_t r = 0; r < n_rows; ++r) {
+      const std::vector<float> w = row(first + static_cast<int64_t>(r));
+      for (size_t c = 0; c < w.size(); ++c) {
+        const double v = static_cast<double>(w[c]);
+        (transpose ? y[r] : y[c]) += transpose ? x[c] * v : x[r] * v;
+      }
+    }
+  }
+};
+
+Decoded decoded(const planned::Operand& w, bool transpose) {
+  return {planes_of(w), *w.dtype.info().format, w.size(-1), transpose};
+}
+
+// Row `from` of x times the matrix at row `first` of w, to row `to` of y; dense rows.
+void multiply_decoded(const planned::Operand& x, int64_t from, const Decoded& w, int64_t first,
+                      const planned::Operand& y, int64_t to) {
+  std::vector<double> in(static_cast<size_t>(x.size(-1))), out(static_cast<size_t>(y.size(-1)));
+  const std::byte* read = x.data + from * x.size(-1) * x.dtype.bytes();
+  for (double& v : in) {
+    v = load_double(x.dtype, read);
+    read += x.dtype.bytes();
+  }
+  w.multiply(in, first, out);
+  std::byte* write = y.data + to * y.size(-1) * y.dtype.bytes();
+  for (double v : out) {
+    store_double(y.dtype, write, v);
+    write += y.dtype.bytes();
+  }
+}
+
+bool is_decoded(const Graph& g, const Node& n, size_t rank) {
+  const Type &x = type_of_input(g, n, 0), &w = type_of_input(g, n, 1);
+  return x.dtype.is_float() && n.outputs[0].dtype.is_float() && w.dtype.is_block() &&
+         w.rank() == rank;
+}
+
+}  // namespace
+
+bool decoded_matmul_accepts(const Graph& g, const Node& n, const void*) {
+  return is_decoded(g, n, 2) && n.attrs.as<Matmul::Attrs>().compute == Compute::exact;
+}
+
+planned::Status launch_decoded_matmul(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &w = cx.in(1), &y = cx.out(0);
+  if (y.numel() == 0) return {};
+  const Decoded matrix = decoded(w, cx.attrs<Matmul::Attrs>().transpose_w);
+  device_of(cx).pool->run_ranges(y.numel() / y.size(-1), 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) multiply_decoded(x, r, matrix, 0, y, r);
+  });
+  return {};
+}
+
+bool decoded_grouped_accepts(const Graph& g, const Node& n, const void*) {
+  return is_decoded(g, n, 3);
+}
+
+planned::Status launch_decoded_grouped(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &w = cx.in(1), &expert = cx.in(2), &y = cx.out(0);
+  const int64_t slots = expert.size(1), n_rows = expert.numel(), experts = w.size(0);
+  const int32_t* chosen = expert.as<const int32_t>();
+  for (int64_t r = 0; r < n_rows; ++r)
+    if (chosen[r] < 0 || chosen[r] >= experts)
+      return {planned::Status::index_out_of_range, r, chosen[r]};
+  if (y.numel() == 0) return {};
+  const Decoded matrix = decoded(w, cx.attrs<lamella::GroupedMatmul::Attrs>().transpose_w);
+  device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r)
+      multiply_decoded(x, x.rank == 3 ? r : r / slots, matrix, chosen[r] * w.size(1), y, r);
   });
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
+#include "lamella/backends/cpu/plain_attention.h"
 #include "lamella/kernels/cpu/attention.h"
 #include "lamella/kernels/cpu/kv_append.h"
 #include "lamella/ops/attention/attention.h"
@@ -168,10 +169,19 @@ std::span<const planned::Row> attention_rows() {
        .accepts = append_accepts,
        .launch = launch_append,
        .appends = true},
+      {.op = &op<lamella::KvAppend>,
+       .name = "kv_append_plain",
+       .accepts = plain_append_accepts,
+       .launch = launch_plain_append,
+       .appends = true},
       {.op = &op<lamella::PagedAttention>,
        .name = "paged_attention",
        .accepts = paged_accepts,
        .launch = launch_paged},
+      {.op = &op<lamella::PagedAttention>,
+       .name = "paged_attention_plain",
+       .accepts = plain_paged_accepts,
+       .launch = launch_plain_paged},
   };
   return kRows;
 }

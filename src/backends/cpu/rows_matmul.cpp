@@ -305,7 +305,8 @@ planned::Status launch_pack(const planned::StepCx& cx) {
 
 bool encode_accepts(const Graph& g, const Node& n, const void*) {
   const quant::Format& f = *n.outputs[0].dtype.info().format;
-  return type_of_input(g, n, 0).dtype == kF32 && f.encode;
+  const DType x = type_of_input(g, n, 0).dtype;
+  return (x == kF32 || x == kF64) && f.encode;
 }
 
 // Any format with a plain encoder, row by row.
@@ -319,7 +320,13 @@ planned::Status launch_encode(const planned::StepCx& cx) {
       quant::MutableBlockPtr row{};
       for (size_t p = 0; p < static_cast<size_t>(f.n_planes); ++p)
         row[p] = const_cast<uint8_t*>(planes[p]) + r * f.blocks(k) * f.planes[p].block_bytes;
-      quant::encode_row(f, x.as<const float>() + r * k, k, row);
+      if (x.dtype == kF32) {
+        quant::encode_row(f, x.as<const float>() + r * k, k, row);
+        continue;
+      }
+      const double* wide = x.as<const double>() + r * k;
+      const std::vector<float> narrow(wide, wide + k);
+      quant::encode_row(f, narrow.data(), k, row);
     }
   });
   return {};
@@ -340,6 +347,10 @@ std::span<const planned::Row> matmul_rows() {
        .name = "grouped_matmul_plain",
        .accepts = plain_grouped_accepts,
        .launch = launch_plain_grouped},
+      {.op = &op<lamella::GroupedMatmul>,
+       .name = "grouped_matmul_decoded",
+       .accepts = decoded_grouped_accepts,
+       .launch = launch_decoded_grouped},
       row_of<Linear, LinearJobs>("matmul_epilogue"),
       row_of<Matmul, MatmulJobs>("matmul"),
       {.op = &op<Matmul>,
@@ -347,6 +358,10 @@ std::span<const planned::Row> matmul_rows() {
        .accepts = plain_matmul_accepts,
        .launch = launch_plain_matmul,
        .strided_inputs = 3},
+      {.op = &op<Matmul>,
+       .name = "matmul_decoded",
+       .accepts = decoded_matmul_accepts,
+       .launch = launch_decoded_matmul},
       row_of<MultiLinear, MultiLinearJobs>("matmul_group"),
       {.op = &op<Pack>, .name = "pack_activation", .accepts = pack_accepts, .launch = launch_pack},
       {.op = &op<Pack>, .name = "pack_encode", .accepts = encode_accepts, .launch = launch_encode},

@@ -7,6 +7,7 @@
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/kernels/cpu/copy.h"
 #include "lamella/kernels/cpu/gather.h"
+#include "lamella/ops/math/cast.h"
 #include "lamella/ops/quant/unpack.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/iota.h"
@@ -71,7 +72,26 @@ planned::Status launch_iota(const planned::StepCx& cx) {
   return {};
 }
 
-bool unpack_accepts(const Graph&, const Node& n, const void*) { return n.outputs[0].dtype == kF32; }
+// Floats of which the other kernels do not know one type: the f8 kinds.
+bool cast_accepts(const Graph& g, const Node& n, const void*) {
+  const DType from = type_of_input(g, n, 0).dtype, to = n.outputs[0].dtype;
+  return from.is_float() && to.is_float() && !(elem_of(from) && elem_of(to));
+}
+
+planned::Status launch_cast(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &y = cx.out(0);
+  constexpr int64_t kTask = 4096;
+  device_of(cx).pool->run_ranges(x.numel(), kTask, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i)
+      store_double(y.dtype, y.data + i * y.dtype.bytes(),
+                   load_double(x.dtype, x.data + i * x.dtype.bytes()));
+  });
+  return {};
+}
+
+bool unpack_accepts(const Graph&, const Node& n, const void*) {
+  return n.outputs[0].dtype.is_float();
+}
 
 // Every row of the encoded tensor, decoded: a gather of all of them in order.
 planned::Status launch_unpack(const planned::StepCx& cx) {
@@ -86,7 +106,17 @@ planned::Status launch_unpack(const planned::StepCx& cx) {
         row[static_cast<size_t>(p)] =
             w.planes[static_cast<size_t>(p)] +
             r * f.blocks(k) * f.planes[static_cast<size_t>(p)].block_bytes;
-      quant::decode_row(f, row, k, y.as<float>() + r * k);
+      if (y.dtype == kF32) {
+        quant::decode_row(f, row, k, y.as<float>() + r * k);
+        continue;
+      }
+      std::vector<float> values(static_cast<size_t>(k));
+      quant::decode_row(f, row, k, values.data());
+      std::byte* to = y.data + r * k * y.dtype.bytes();
+      for (float v : values) {
+        store_double(y.dtype, to, static_cast<double>(v));
+        to += y.dtype.bytes();
+      }
     }
   });
   return {};
@@ -97,6 +127,7 @@ planned::Status launch_unpack(const planned::StepCx& cx) {
 std::span<const planned::Row> move_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = nullptr, .name = "copy", .launch = launch_copy, .strided_inputs = ~0u},
+      {.op = &op<Cast>, .name = "cast_f8", .accepts = cast_accepts, .launch = launch_cast},
       {.op = &op<Concat>,
        .name = "concat",
        .accepts = plain_output,
