@@ -84,40 +84,49 @@ LAMELLA_INLINE inline void sums_of_lanes(const __m512 (&v)[kRows], float* out, i
   }
 }
 
-// Rows of weights [row, row + n_rows) and units [begin, end) of them.
+// Rows of weights [row, row + n_rows) and those `apart` rows further on, one for each stream; units
+// [begin, end) of them.
 struct UnitBlock {
-  int64_t row, n_rows, begin, end;
-  float* sums;  // [n_rows][8][16]: what lies between two blocks of units
+  int64_t row, n_rows, apart, begin, end;
+  float* sums;  // [n_rows][kRows][16]: what lies between two blocks of units, of one stream
 };
 
-template <class Unpack, int kRows>
+template <class Unpack, int kStreams, int kRows>
 [[gnu::noinline]] void decode_block(const DecodeArgs& a, const Unpack& unpack, int64_t first,
                                     const UnitBlock& block) {
-  constexpr int kBytes = XUnit<Unpack>::kBytes;
+  constexpr int kBytes = XUnit<Unpack>::kBytes, kTogether = kRows < 4 ? kRows : 4;
   const int64_t m = a.m, n_units = a.x->n_units;
   const std::byte* x_rows = a.x->units + (block.begin * m + first) * kBytes;
   for (int64_t i = 0; i < block.n_rows; ++i) {
-    const typename Unpack::Row w_row(*a.w, a.row + block.row + i);
-    float* between = block.sums + i * (8 * 16);
-    __m512 sum[kRows];
-    each<kRows>([&](auto r) LAMELLA_INLINE {
-      sum[r] = block.begin ? _mm512_load_ps(between + r * 16) : _mm512_setzero_ps();
+    const int64_t row = a.row + block.row + i;
+    float* between = block.sums + i * (kRows * 16);
+    __m512 sum[kStreams][kRows];
+    each<kStreams>([&](auto s) LAMELLA_INLINE {
+      each<kRows>([&](auto r) LAMELLA_INLINE {
+        sum[s][r] = block.begin ? _mm512_load_ps(between + r * 16) : _mm512_setzero_ps();
+      });
     });
     const std::byte* x = x_rows;
     for (int64_t at = block.begin; at < block.end; ++at, x += m * kBytes) {
-      typename Unpack::Unit w;
-      w_row.prefetch(at, kAhead);
-      unpack.to_unit(w_row, at, w);
-      constexpr int kTogether = kRows < 4 ? kRows : 4;
-      each<kRows / kTogether>([&](auto i) LAMELLA_INLINE {
-        add_unit<Unpack, kTogether>(w, x + i * kTogether * kBytes, sum + i * kTogether);
+      each<kStreams>([&](auto s) LAMELLA_INLINE {
+        const typename Unpack::Row w_row(*a.w, row + s * block.apart);
+        typename Unpack::Unit w;
+        if (kStreams == 1) w_row.prefetch(at, kAhead);
+        unpack.to_unit(w_row, at, w);
+        each<kRows / kTogether>([&](auto r) LAMELLA_INLINE {
+          constexpr int kFirst = r * kTogether;
+          add_unit<Unpack, kTogether>(w, x + kFirst * kBytes, sum[s] + kFirst);
+        });
       });
     }
-    if (block.end < n_units) {
-      each<kRows>([&](auto r) LAMELLA_INLINE { _mm512_store_ps(between + r * 16, sum[r]); });
-    } else {
-      sums_of_lanes<kRows>(sum, a.c + first * a.ldc + block.row + i, a.ldc);
-    }
+    each<kStreams>([&](auto s) LAMELLA_INLINE {
+      if (block.end < n_units) {
+        each<kRows>([&](auto r) LAMELLA_INLINE { _mm512_store_ps(between + r * 16, sum[s][r]); });
+      } else {
+        float* c = a.c + first * a.ldc + block.row + i + s * block.apart;
+        sums_of_lanes<kRows>(sum[s], c, a.ldc);
+      }
+    });
   }
 }
 
@@ -128,25 +137,36 @@ void decode_eight(const DecodeArgs& a, const Unpack& unpack, int64_t first) {
   alignas(64) float sums[kRows * 8 * 16];
   for (int64_t row = 0; row < a.n_rows; row += kRows) {
     const int64_t left = a.n_rows - row;
-    UnitBlock block{row, left < kRows ? left : kRows, 0, 0, sums};
+    UnitBlock block{row, left < kRows ? left : kRows, 0, 0, 0, sums};
     do {
       block.begin = block.end;
       const int64_t end = block.begin + kUnits;
       block.end = end < a.x->n_units ? end : a.x->n_units;
-      decode_block<Unpack, 8>(a, unpack, first, block);
+      decode_block<Unpack, 1, 8>(a, unpack, first, block);
     } while (block.end < a.x->n_units);
+  }
+}
+
+// Few rows of x wait for the weights, which are read in kStreams runs of rows: so more of the
+// processor's own prefetches are under way.
+template <class Unpack, int kStreams, int kRows>
+void decode_streams(const DecodeArgs& a, const Unpack& unpack, int64_t first) {
+  const int64_t apart = a.n_rows / kStreams, done = apart * kStreams, n_units = a.x->n_units;
+  decode_block<Unpack, kStreams, kRows>(a, unpack, first, {0, apart, apart, 0, n_units, nullptr});
+  if (done < a.n_rows) {
+    decode_block<Unpack, 1, kRows>(a, unpack, first,
+                                   {done, a.n_rows - done, 0, 0, n_units, nullptr});
   }
 }
 
 template <class Unpack>
 void decode_units(const DecodeArgs& a) {
   const Unpack unpack(*a.w);
-  const UnitBlock whole{0, a.n_rows, 0, a.x->n_units, nullptr};
   int64_t first = 0;
   for (; first + 8 <= a.m; first += 8) decode_eight<Unpack>(a, unpack, first);
-  for (; first + 4 <= a.m; first += 4) decode_block<Unpack, 4>(a, unpack, first, whole);
-  for (; first + 2 <= a.m; first += 2) decode_block<Unpack, 2>(a, unpack, first, whole);
-  if (first < a.m) decode_block<Unpack, 1>(a, unpack, first, whole);
+  for (; first + 4 <= a.m; first += 4) decode_streams<Unpack, 1, 4>(a, unpack, first);
+  for (; first + 2 <= a.m; first += 2) decode_streams<Unpack, 2, 2>(a, unpack, first);
+  if (first < a.m) decode_streams<Unpack, 4, 1>(a, unpack, first);
 }
 
 template <class Unpack>

@@ -1,7 +1,7 @@
 // Products in f32: weights are decoded a panel at a time, x is f32.
 //
 // Bulk: lanes are rows of x; the products of 64 elements of k are summed in order by fused
-// multiply-adds, the sums of the 64s are added to c in order. Decode: lanes are elements of k, four
+// multiply-adds, the sums of the 64s are added to c in order. Decode: lanes are elements of k, two
 // accumulators in turn, added at the end of the row.
 #pragma once
 
@@ -125,58 +125,79 @@ struct InPlaceBf16 {
 };
 struct Decoded : InPlaceF32 {};
 
-template <class U, class Read, int kRows>
-LAMELLA_INLINE inline void add_span_exact(const uint8_t* w, const float* x, int64_t x_stride,
-                                          typename U::F (&sum)[kRows][4]) {
-  for (int i = 0; i < kSpan; i += 4 * U::kLanes) {
-    each<4>([&](auto v) LAMELLA_INLINE {
+// Row s of weights lies s * w_stride bytes behind `w`.
+template <class U, class Read, int kStreams, int kRows>
+LAMELLA_INLINE inline void add_span_exact(const uint8_t* w, int64_t w_stride, const float* x,
+                                          int64_t x_stride,
+                                          typename U::F (&sum)[kStreams][kRows][2]) {
+  for (int i = 0; i < kSpan; i += 2 * U::kLanes) {
+    each<2>([&](auto v) LAMELLA_INLINE {
       const int64_t at = i + v * U::kLanes;
-      const auto factor = Read::template load<U>(w + at * Read::kBytes);
-      each<kRows>([&](auto r) LAMELLA_INLINE {
-        sum[r][v] = U::fma(factor, U::load(x + r * x_stride + at), sum[r][v]);
+      typename U::F xs[kRows];
+      each<kRows>([&](auto r) LAMELLA_INLINE { xs[r] = U::load(x + r * x_stride + at); });
+      each<kStreams>([&](auto s) LAMELLA_INLINE {
+        const auto factor = Read::template load<U>(w + s * w_stride + at * Read::kBytes);
+        each<kRows>([&](auto r)
+                        LAMELLA_INLINE { sum[s][r][v] = U::fma(factor, xs[r], sum[s][r][v]); });
       });
     });
   }
 }
 
-template <class U, class Read, int kRows>
-[[gnu::noinline]] void decode_few_exact(const DecodeArgs& a, int64_t first) {
-  using F = typename U::F;
-  const int64_t x_stride = a.x->n_spans * kSpan;
-  alignas(64) float decoded[kSpan];
-  const int64_t span_bytes = x_stride == 0 ? 0 : a.w->row_bytes[0] / a.x->n_spans;
-  for (int64_t row = 0; row < a.n_rows; ++row) {
-    F sum[kRows][4];
-    each<kRows>([&](auto r) LAMELLA_INLINE {
-      each<4>([&](auto v) LAMELLA_INLINE { sum[r][v] = U::zero(); });
-    });
-    const uint8_t* w = a.w->planes[0] + (a.row + row) * a.w->row_bytes[0];
-    const float* x = a.x->values + first * x_stride;
-    for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
-      const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
-      prefetch<U>(w + span * span_bytes + kAhead, span_bytes);
-      if (!std::is_same_v<Read, Decoded> && n == kSpan) {
-        add_span_exact<U, Read, kRows>(w + span * kSpan * Read::kBytes, x, x_stride, sum);
-        continue;
-      }
-      decode_values<U>(*a.w, a.row + row, span * kSpan, n, decoded);
-      clear<U>(decoded + n, kSpan - n);
-      add_span_exact<U, Decoded, kRows>(reinterpret_cast<const uint8_t*>(decoded), x, x_stride,
-                                        sum);
+// Rows row, row + apart, ... of weights, kStreams of them.
+template <class U, class Read, int kStreams, int kRows>
+[[gnu::noinline]] void decode_streams_exact(const DecodeArgs& a, int64_t first, int64_t row,
+                                            int64_t apart) {
+  constexpr bool kDecoded = std::is_same_v<Read, Decoded>;
+  const int64_t x_stride = a.x->n_spans * kSpan, w_stride = apart * a.w->row_bytes[0];
+  typename U::F sum[kStreams][kRows][2];
+  each<kStreams>([&](auto s) LAMELLA_INLINE {
+    each<kRows>([&](auto r) LAMELLA_INLINE { sum[s][r][0] = sum[s][r][1] = U::zero(); });
+  });
+  const uint8_t* w = a.w->planes[0] + (a.row + row) * a.w->row_bytes[0];
+  const float* x = a.x->values + first * x_stride;
+  for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
+    const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
+    if (!kDecoded && n == kSpan) {
+      add_span_exact<U, Read, kStreams, kRows>(w + span * kSpan * Read::kBytes, w_stride, x,
+                                               x_stride, sum);
+      continue;
     }
+    alignas(64) float decoded[kStreams][kSpan];
+    for (int s = 0; s < kStreams; ++s) {
+      decode_values<U>(*a.w, a.row + row + s * apart, span * kSpan, n, decoded[s]);
+      clear<U>(decoded[s] + n, kSpan - n);
+    }
+    add_span_exact<U, Decoded, kStreams, kRows>(reinterpret_cast<const uint8_t*>(decoded),
+                                                sizeof decoded[0], x, x_stride, sum);
+  }
+  each<kStreams>([&](auto s) LAMELLA_INLINE {
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      const F total = U::add(U::add(sum[r][0], sum[r][1]), U::add(sum[r][2], sum[r][3]));
-      a.c[(first + r) * a.ldc + row] = U::sum(total);
+      a.c[(first + r) * a.ldc + row + s * apart] = U::sum(U::add(sum[s][r][0], sum[s][r][1]));
     });
+  });
+}
+
+// Weights in a type of their own are read in a few streams, each a run of rows: so many of the
+// processor's own prefetches are under way, and what is loaded of x serves them all.
+template <class U, class Read, int kRows>
+void decode_rows_exact(const DecodeArgs& a, int64_t first) {
+  constexpr int kStreams = std::is_same_v<Read, Decoded> ? 1 : kRows == 1 ? 4 : 2;
+  const int64_t apart = a.n_rows / kStreams;
+  for (int64_t row = 0; row < apart; ++row) {
+    decode_streams_exact<U, Read, kStreams, kRows>(a, first, row, apart);
+  }
+  for (int64_t row = apart * kStreams; row < a.n_rows; ++row) {
+    decode_streams_exact<U, Read, 1, kRows>(a, first, row, 1);
   }
 }
 
 template <class U, class Read>
 void decode_exact_from(const DecodeArgs& a) {
   int64_t first = 0;
-  for (; first + 4 <= a.m; first += 4) decode_few_exact<U, Read, 4>(a, first);
-  for (; first + 2 <= a.m; first += 2) decode_few_exact<U, Read, 2>(a, first);
-  if (first < a.m) decode_few_exact<U, Read, 1>(a, first);
+  for (; first + 4 <= a.m; first += 4) decode_rows_exact<U, Read, 4>(a, first);
+  for (; first + 2 <= a.m; first += 2) decode_rows_exact<U, Read, 2>(a, first);
+  if (first < a.m) decode_rows_exact<U, Read, 1>(a, first);
 }
 
 template <class U>

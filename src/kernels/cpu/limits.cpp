@@ -1,9 +1,14 @@
 #include "lamella/kernels/cpu/limits.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <vector>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 
 #include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/limits_impl.h"
@@ -30,15 +35,34 @@ double multiplications(int64_t (*loop)(int64_t), ThreadPool& pool) {
   return best;
 }
 
+// Bytes in large pages where the system has them, as files of weights are mapped.
+struct Pages {
+  struct Free {
+    void operator()(uint8_t* at) const { std::free(at); }
+  };
+  std::unique_ptr<uint8_t, Free> bytes;
+
+  explicit Pages(int64_t n) {
+    constexpr size_t kLarge = size_t{2} << 20;
+    bytes.reset(static_cast<uint8_t*>(std::aligned_alloc(kLarge, static_cast<size_t>(n))));
+    if (!bytes) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    (void)::madvise(bytes.get(), static_cast<size_t>(n), MADV_HUGEPAGE);
+#endif
+    std::memset(bytes.get(), 1, static_cast<size_t>(n));
+  }
+};
+
 double read_rate(uint32_t (*read)(const uint8_t*, int64_t), ThreadPool& pool) {
   constexpr int64_t kBytes = int64_t{256} << 20, kRange = 1 << 18;
-  const std::vector<uint8_t> memory(kBytes, 1);
+  const Pages memory(kBytes);
   std::atomic<uint32_t> sink{0};
   double best = 0;
   for (int i = 0; i < 5; ++i) {
     const auto start = Clock::now();
-    pool.run(kBytes / kRange,
-             [&](int64_t range, int) { sink += read(memory.data() + range * kRange, kRange); });
+    pool.run(kBytes / kRange, [&](int64_t range, int) {
+      sink += read(memory.bytes.get() + range * kRange, kRange);
+    });
     best = std::max(best, kBytes / seconds_since(start));
   }
   return best;

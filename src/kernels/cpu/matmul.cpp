@@ -73,7 +73,8 @@ struct Operand {
   int64_t x_at = 0;  // where in the workspace x is, as the kernel wants it
 };
 
-constexpr size_t kMostJobs = 8;  // in a parallel region
+constexpr size_t kMostJobs = 8;         // in a parallel region
+constexpr int64_t kMostTaskRows = 256;  // of weights, in decode
 
 struct Plan {
   struct Job {
@@ -139,8 +140,8 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   return operand;
 }
 
-// Rows of weights a decode task does: about 32 KiB, so that the fork and join do not count, and a
-// few tasks for each thread.
+// Rows of weights a decode task does: about 256 KiB, as a kernel reads them in up to four streams,
+// each of which the processor should follow for some pages; a few tasks for each thread.
 int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
   int64_t n = 0, row_bytes = 1;
   for (const MatmulJob& job : call.jobs) {
@@ -149,9 +150,9 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
                                         ? job.w.format->blocks(call.k) * job.w.format->block_bytes()
                                         : call.k * elem_bytes(job.w.element));
   }
-  const int64_t by_size = 32768 / row_bytes, by_threads = n / (4 * n_threads);
+  const int64_t by_size = 262144 / row_bytes, by_threads = n / (4 * n_threads);
   const int64_t step = call.m < 8 ? 4 : 8;  // that a kernel takes at a time
-  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, 64), step);
+  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, kMostTaskRows), step);
 }
 
 // Panels of weights a bulk task does: several where x is too long to stay in the cache.
@@ -183,7 +184,8 @@ Plan plan_of(const MatmulCall& call, int n_threads) {
   }
   const int64_t lanes = bulk ? round_up(plan.chunk_rows, kTileRows) : plan.chunk_rows;
   plan.product_at = bytes;
-  plan.product_bytes = round_up(lanes * (bulk ? plan.task_rows : 64) * sizeof(float), 64);
+  plan.product_bytes =
+      round_up(lanes * (bulk ? plan.task_rows : kMostTaskRows) * sizeof(float), 64);
   plan.total_bytes = bytes + 2 * plan.product_bytes * n_threads;
   return plan;
 }

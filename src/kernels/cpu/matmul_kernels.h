@@ -73,8 +73,8 @@ struct DecodeX {
   float* scales = nullptr;    // [16], one a part; or pairs: 8 scales, 8 sums
   float* sums = nullptr;      // [16]: scale * sum of the codes of the part
   float* values = nullptr;    // [256]: not encoded
-  // [unit][row]: codes; scales[16] of the lanes; if there is an offset, starts[16] of the lanes; if
-  // there are minimums, sums[16] of parts or groups in their natural order.
+  // [unit][row]: codes; scales[16] of the lanes; if there is an offset, starts[16]; if there are
+  // minimums, sums[16].
   int64_t n_units = 0;
   std::byte* units = nullptr;
 };

@@ -208,7 +208,7 @@ void prepare_unit(const XWish& wish, const EncodedSpan* spans, std::byte* to) {
   for (int i = 0; i < 16; ++i) {
     scales[i] = scale[order.lanes[i]];
     if (wish.offset) starts[i] = -wish.offset * sum[order.lanes[i]];
-    if (wish.sums) sums[i] = scale[i] * static_cast<float>(sum[i]);
+    if (wish.sums) sums[i] = scales[i] * static_cast<float>(sum[order.lanes[i]]);
   }
 }
 

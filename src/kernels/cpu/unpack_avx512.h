@@ -261,7 +261,7 @@ constexpr const UnitOrder& unit_order() {
   }
 }
 
-// Codes of 16 lanes, each with its scale; minimums of the parts or groups in natural order.
+// Codes of 16 lanes, each with its scale and minimum.
 template <int kSpans>
 struct LaneUnit {
   __m512i codes[4 * kSpans];
@@ -291,6 +291,7 @@ struct FastUnpack : Format {
   static constexpr int kPerSpan = kSpan / Format::kBlock;
   static constexpr int kBytes = kPerSpan * Format::kBlockBytes;
   static constexpr int kUnitBytes = kUnitOrder.n_spans * kBytes;
+  static constexpr uint8_t kNone[kBytes] = {};  // a block beyond the row
   struct Row {
     const uint8_t* at;
     int64_t n_blocks;
@@ -325,11 +326,14 @@ struct FastUnpack : Format {
       Format::to_lanes(a);
       for (int i = 0; i < 4; ++i) out.codes[i] = a.v[i];
       out.scales = _mm512_permutexvar_ps(lanes, scales);
+      if constexpr (Format::kMins) out.mins = _mm512_permutexvar_ps(lanes, out.mins);
+    } else if constexpr (requires { Format::unit(Whole{}, Whole{}, out); }) {
+      const uint8_t* at = row.at + 2 * unit * kBytes;
+      Format::unit(Whole{at}, Whole{2 * unit + 1 < row.n_blocks ? at + kBytes : kNone}, out);
     } else {
       __m512 scales_b, none;
       unpack_span(row, 2 * unit, a, scales, none);
       if constexpr (kPerSpan == 1) {
-        static constexpr uint8_t kNone[kBytes] = {};
         const bool there = 2 * unit + 1 < row.n_blocks;
         this->unpack(Whole{there ? row.at + (2 * unit + 1) * kBytes : kNone}, b, scales_b, none);
       } else if ((2 * unit + 1) * kPerSpan < row.n_blocks) [[likely]] {
@@ -344,7 +348,10 @@ struct FastUnpack : Format {
         Format::join(a.v[i], b.v[i], &out.codes[2 * i], &out.codes[2 * i + 1]);
       });
       out.scales = _mm512_permutex2var_ps(scales, lanes, scales_b);
-      if constexpr (Format::kMins) out.mins = _mm512_shuffle_f32x4(scales, scales_b, 0xee);
+      if constexpr (Format::kMins) {
+        const __m512i mins = _mm512_add_epi32(lanes, _mm512_set1_epi32(8));
+        out.mins = _mm512_permutex2var_ps(scales, mins, scales_b);
+      }
     }
   }
   void to_panel(const Row& row, int64_t span, uint8_t* out, float* scales, float* mins) const {

@@ -63,6 +63,45 @@ struct Q4_K : By32 {
     codes = {{low_halves(first), high_halves(first), low_halves(second), high_halves(second)}};
     scales = _mm512_mul_ps(whole_u8(k_scales(bytes, 4)), two_f16_at(bytes, 0));
   }
+
+  // Two blocks at once: runs of eight bytes of theirs in turn, whose even words give lanes of even
+  // groups and odd words of odd ones.
+  static constexpr UnitOrder kOfGroups = [] {
+    UnitOrder order{.n_spans = 2};
+    for (int lane = 0; lane < 16; ++lane) {
+      const int span = lane / 2 % 2, group = lane / 4 * 2 + lane % 2;
+      order.lanes[lane] = static_cast<uint8_t>(8 * span + group);
+      for (int v = 0; v < 8; ++v) {
+        order.fours[16 * v + lane] = static_cast<uint8_t>(64 * span + 8 * group + (v ^ lane % 2));
+      }
+    }
+    return order;
+  }();
+  template <class Unit>
+  LAMELLA_INLINE static void unit(const Whole& a, const Whole& b, Unit& out) {
+    const __m512i a0 = a.load(16), a1 = a.load(80), b0 = b.load(16), b1 = b.load(80);
+    const __m512i a_low = _mm512_shuffle_i64x2(a0, a1, 0x88);
+    const __m512i a_high = _mm512_shuffle_i64x2(a0, a1, 0xdd);
+    const __m512i b_low = _mm512_shuffle_i64x2(b0, b1, 0x88);
+    const __m512i b_high = _mm512_shuffle_i64x2(b0, b1, 0xdd);
+    const __m512i runs[4] = {
+        _mm512_unpacklo_epi64(a_low, b_low), _mm512_unpackhi_epi64(a_low, b_low),
+        _mm512_unpacklo_epi64(a_high, b_high), _mm512_unpackhi_epi64(a_high, b_high)};
+    const __m512i right = _mm512_set1_epi64(int64_t{4} << 32);
+    const auto codes = [&](__m512i words)
+                           LAMELLA_INLINE { return low_halves(_mm512_srlv_epi32(words, right)); };
+    each<4>([&](auto t) LAMELLA_INLINE {
+      out.codes[2 * t] = codes(runs[t]);
+      out.codes[2 * t + 1] = codes(_mm512_shuffle_epi32(runs[t], _MM_PERM_CDAB));
+    });
+    const __m128i a_scales = k_scales(a, 4), b_scales = k_scales(b, 4);
+    const __m512 d = _mm512_broadcast_f32x4(
+        _mm_cvtph_ps(_mm_insert_epi32(_mm_cvtsi32_si128(a.word(0)), b.word(0), 1)));
+    out.scales =
+        _mm512_mul_ps(whole_u8(_mm_unpacklo_epi16(a_scales, b_scales)), _mm512_permute_ps(d, 0xa0));
+    out.mins =
+        _mm512_mul_ps(whole_u8(_mm_unpackhi_epi16(a_scales, b_scales)), _mm512_permute_ps(d, 0xf5));
+  }
 };
 
 struct Q5_K : By32 {
