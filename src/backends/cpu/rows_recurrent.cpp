@@ -17,7 +17,6 @@ bool float_accepts(const Graph& g, const Node& n, const void*) {
 
 Recurrent job_of(const planned::StepCx& cx, Direction direction) {
   Recurrent job;
-  job.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
   const planned::Operand &x = cx.in(0), &r = cx.in(2);
   job.steps = x.size(0), job.batch = x.size(1), job.in = x.size(2), job.hidden = r.size(2);
   job.directions = static_cast<int>(n_directions(direction));
@@ -66,6 +65,7 @@ planned::Status launch_grad(const planned::StepCx& cx) {
   const auto& a = cx.attrs<RecurrenceGrad::Attrs>();
   const auto floats = [&](size_t i) { return cx.has(i) ? cx.in(i).as<const float>() : nullptr; };
   cpu::RecurrentGrad job;
+  job.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
   Recurrent& rule = job.rule = job_of(cx, a.direction);
   constexpr Recurrent::Cell kCells[] = {Recurrent::Cell::lstm, Recurrent::Cell::gru,
                                         Recurrent::Cell::gru_reset_before,

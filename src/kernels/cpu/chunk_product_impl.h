@@ -19,6 +19,7 @@ struct SmallProduct {
   int64_t c_row;
   int64_t m, n, k;
   bool adds;
+  const float* start = nullptr;  // [n]: what each row begins with, unless it adds
 };
 
 template <int R, int V>
@@ -28,7 +29,10 @@ LAMELLA_INLINE inline void small_block(const SmallProduct& p, int64_t row, int64
   each<R>([&](auto r) LAMELLA_INLINE {
     a[r] = p.a + (row + r) * p.a_row;
     each<V>([&](auto v) LAMELLA_INLINE {
-      acc[r][v] = p.adds ? load_lanes(p.c + (row + r) * p.c_row + column + v * kLanes, n) : zero();
+      const int64_t at = column + v * kLanes;
+      acc[r][v] = p.adds    ? load_lanes(p.c + (row + r) * p.c_row + at, n)
+                  : p.start ? load_lanes(p.start + at, n)
+                            : zero();
     });
   });
   for (int64_t k = 0; k < p.k; ++k) {

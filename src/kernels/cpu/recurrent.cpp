@@ -12,7 +12,8 @@
 namespace lamella::cpu {
 namespace {
 
-constexpr int64_t kInputBytes = int64_t{16} << 20;   // of the input's part of the gates, at a time
+constexpr int64_t kInputBytes = int64_t{16} << 20;  // of the input's part of the gates, at a time
+constexpr int64_t kInputFloats = kRowBlock * kInputSlice;
 constexpr int64_t kWorthThreads = int64_t{1} << 15;  // products of a step
 
 // Scratch of one direction.
@@ -62,14 +63,19 @@ class DirectionRun {
   }
 
   bool is_reverse() const { return d_ == 1 || j_.reverse; }
-  MatmulJob input_job() const {
-    MatmulJob job;
-    job.w.planes[0] = reinterpret_cast<const uint8_t*>(j_.w + d_ * rows_ * j_.in);
-    job.n = rows_;
-    job.y = m_.gates;
-    job.y_stride = rows_;
-    job.bias = m_.bias;
-    return job;
+  // The input's part of the gates for rows of x [first, first + n) of the chunk that begins at step
+  // `step`, and for rows [row, row + kRowBlock) of the gates below `end`.
+  void multiply_input(int64_t step, int64_t first, int64_t n, int64_t row, int64_t end,
+                      float* scratch) const {
+    kernels_.input({.w = j_.w + (d_ * rows_ + row) * j_.in,
+                    .x = j_.x + (step * j_.batch + first) * j_.in,
+                    .bias = m_.bias + row,
+                    .rows = std::min(kRowBlock, end - row),
+                    .in = j_.in,
+                    .n = n,
+                    .y = m_.gates + first * rows_ + row,
+                    .y_row = rows_,
+                    .scratch = scratch});
   }
 
   // The rows of r of units [u, end) in blocks.
@@ -129,8 +135,9 @@ class DirectionRun {
         run_part(first, n, i, phase, 0, j_.hidden);
     done_ += n;
   }
-  // ... or by a team, each part with units of its own.
-  void run_shared(int64_t first, int64_t n, StepTeam& team, ThreadPool& pool) {
+  // ... or by a team, each part with units of its own; with `input`, scratch, their part of the
+  // gates that is the input's too.
+  void run_shared(int64_t first, int64_t n, StepTeam& team, ThreadPool& pool, float* input) {
     const int64_t grain = (Memory::n_blocks(j_) + pool.size() - 1) / pool.size() * kRowBlock;
     const auto split = [&](int64_t steps, auto fn) {
       team.run(steps, pool, [&](int64_t step, int64_t part) {
@@ -138,7 +145,10 @@ class DirectionRun {
         if (u < end) fn(step, u, end);
       });
     };
-    if (done_ == 0) split(1, [&](int64_t, int64_t u, int64_t end) { pack(u, end); });
+    split(1, [&](int64_t, int64_t u, int64_t end) {
+      if (done_ == 0) pack(u, end);
+      if (input) multiply_own_input(first, n, u, end, input + u / grain * kInputFloats);
+    });
     split(n * n_phases(), [&](int64_t step, int64_t u, int64_t end) {
       run_part(first, n, step / n_phases(), step % n_phases(), u, end);
     });
@@ -151,6 +161,11 @@ class DirectionRun {
   }
 
  private:
+  void multiply_own_input(int64_t step, int64_t n, int64_t u, int64_t end, float* scratch) const {
+    for (int64_t g = 0; g < gates_; ++g)
+      for (int64_t at = u; at < end; at += kRowBlock)
+        multiply_input(step, 0, n * j_.batch, g * j_.hidden + at, g * j_.hidden + end, scratch);
+  }
   int64_t n_phases() const { return j_.cell == Recurrent::Cell::gru_reset_before ? 2 : 1; }
   // Units [u, end) in step i of the chunk [first, first + n).
   void run_part(int64_t first, int64_t n, int64_t i, int64_t phase, int64_t u, int64_t end) const {
@@ -217,21 +232,18 @@ class DirectionRun {
   int64_t done_ = 0;  // steps; h[done_ & 1] is the state behind them
 };
 
-// The input's part of the gates for steps [first, first + n).
-void multiply_input(const Recurrent& job, std::span<const MatmulJob> jobs, int64_t first, int64_t n,
-                    std::byte* workspace, ThreadPool& pool, Isa isa) {
-  MatmulCall call{
-      .isa = isa, .phase = job.phase, .m = n * job.batch, .k = job.in, .x = {}, .jobs = jobs};
-  call.x.planes[0] = reinterpret_cast<const uint8_t*>(job.x + first * job.batch * job.in);
-  call.x.row_stride = job.in;
-  matmul(call, workspace, pool);
-}
-
-int64_t input_workspace(const Recurrent& job, std::span<const MatmulJob> jobs, int64_t n,
-                        ThreadPool& pool, Isa isa) {
-  const MatmulCall call{
-      .isa = isa, .phase = job.phase, .m = n * job.batch, .k = job.in, .x = {}, .jobs = jobs};
-  return matmul_workspace(call, pool.size());
+// The input's part of the gates for steps [first, first + n), in tiles.
+void multiply_input(const Recurrent& job, std::span<const DirectionRun> runs, int64_t first,
+                    int64_t n, float* scratch, ThreadPool& pool) {
+  constexpr int64_t kTile = 96;
+  const int64_t m = n * job.batch, rows = n_gates(job.cell) * job.hidden;
+  const int64_t tiles = (m + kTile - 1) / kTile, blocks = (rows + kRowBlock - 1) / kRowBlock;
+  pool.run(static_cast<int64_t>(runs.size()) * blocks * tiles, [&](int64_t task, int worker) {
+    const int64_t from = task % tiles * kTile, block = task / tiles % blocks;
+    runs[static_cast<size_t>(task / tiles / blocks)].multiply_input(
+        first, from, std::min(kTile, m - from), block * kRowBlock, rows,
+        scratch + worker * kInputFloats);
+  });
 }
 
 }  // namespace
@@ -246,31 +258,30 @@ Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa) {
   const Scratch scratch(floats * job.directions * static_cast<int64_t>(sizeof(float)));
   if (!scratch.ok()) return {.code = Status::Code::no_memory};
   const RecurrentKernels& kernels = LAMELLA_BY_ISA(isa, kRecurrent);
+  const Scratch input(kInputFloats * pool.size() * static_cast<int64_t>(sizeof(float)));
+  if (!input.ok()) return {.code = Status::Code::no_memory};
   std::vector<DirectionRun> runs;
-  std::vector<MatmulJob> jobs;
-  for (int d = 0; d < job.directions; ++d) {
+  for (int d = 0; d < job.directions; ++d)
     runs.emplace_back(job, d, Memory(job, chunk, scratch.at<float>() + d * floats), kernels);
-    jobs.push_back(runs.back().input_job());
-  }
-  const Scratch workspace(input_workspace(job, jobs, chunk, pool, isa));
-  if (!workspace.ok()) return {.code = Status::Code::no_memory};
   const bool shared =
       rows * job.hidden * job.batch >= kWorthThreads && pool.size() > job.directions;
   if (chunk == job.steps && !shared) {
-    multiply_input(job, jobs, 0, chunk, workspace.at<std::byte>(), pool, isa);
+    multiply_input(job, runs, 0, chunk, input.at<float>(), pool);
     pool.run(job.directions,
              [&](int64_t d, int) { runs[static_cast<size_t>(d)].run_alone(0, chunk); });
   } else {
     StepTeam team(pool.size());
-    for (size_t d = 0; d < runs.size(); ++d)
+    // Enough units for every thread: then each makes what it will read.
+    const bool own_input = shared && Memory::n_blocks(job) >= pool.size();
+    for (DirectionRun& run : runs)
       for (int64_t done = 0; done < job.steps; done += chunk) {
         const int64_t n = std::min(chunk, job.steps - done);
-        const int64_t first = runs[d].is_reverse() ? job.steps - done - n : done;
-        multiply_input(job, {&jobs[d], 1}, first, n, workspace.at<std::byte>(), pool, isa);
+        const int64_t first = run.is_reverse() ? job.steps - done - n : done;
+        if (!own_input) multiply_input(job, {&run, 1}, first, n, input.at<float>(), pool);
         if (shared)
-          runs[d].run_shared(first, n, team, pool);
+          run.run_shared(first, n, team, pool, own_input ? input.at<float>() : nullptr);
         else
-          runs[d].run_alone(first, n);
+          run.run_alone(first, n);
       }
   }
   for (const DirectionRun& run : runs) run.finish();

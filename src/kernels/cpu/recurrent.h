@@ -8,7 +8,6 @@
 #include "lamella/kernels/cpu/by_isa.h"
 #include "lamella/kernels/cpu/elem.h"
 #include "lamella/kernels/cpu/isa.h"
-#include "lamella/kernels/cpu/matmul.h"
 
 namespace lamella::cpu {
 
@@ -21,7 +20,6 @@ struct Recurrent {
     rnn_relu,
   };
   Cell cell = Cell::lstm;
-  Phase phase = Phase::bulk;          // of the input's product
   int64_t gate_at[4] = {0, 1, 2, 3};  // where each gate stands in w, r and bias
   int64_t steps = 0, batch = 0, in = 0, hidden = 0;
   int directions = 1;
@@ -65,6 +63,17 @@ struct RecurrentProducts {
   int64_t batch, h_stride, y_stride;
 };
 
+// y[i * y_row + r] = bias[r] + sum over k of w[r][k] x[i][k] for n rows of x and at most kRowBlock
+// rows of w; scratch [kRowBlock][kInputSlice].
+inline constexpr int64_t kInputSlice = 512;
+struct RecurrentInput {
+  const float *w, *x, *bias;
+  int64_t rows, in, n;
+  float* y;
+  int64_t y_row;
+  float* scratch;
+};
+
 // One row's cells of `n` units. x: the input's part of each gate; s: the state's.
 struct RecurrentCells {
   const float *x[4], *s[4];
@@ -99,6 +108,7 @@ struct RecurrentKernels {
   void (*cells[5])(const RecurrentCells&) = {};  // by Cell
   // gru_reset_before: next_h = r * h, next_c = z.
   void (*reset)(const RecurrentCells&) = nullptr;
+  void (*input)(const RecurrentInput&) = nullptr;
   // to[c][r] = from[r][c].
   void (*transpose)(const float* from, int64_t row, float* to, int64_t to_row, int64_t rows,
                     int64_t columns) = nullptr;

@@ -90,7 +90,7 @@ class DirectionBack {
     job.w.planes[0] = reinterpret_cast<const uint8_t*>(w + first * k);
     job.n = n, job.y = y + first, job.y_stride = rows_, job.bias = bias + first;
     MatmulCall call{.isa = isa_,
-                    .phase = r_.phase,
+                    .phase = j_.phase,
                     .m = r_.steps * r_.batch,
                     .k = k,
                     .x = {},

@@ -2,11 +2,13 @@
 // two products; then the steps from the last one on, each a product with the recurrent matrix.
 #pragma once
 
+#include "lamella/kernels/cpu/matmul.h"
 #include "lamella/kernels/cpu/recurrent.h"
 
 namespace lamella::cpu {
 
 struct RecurrentGrad {
+  Phase phase = Phase::bulk;                                   // of the products for all steps
   Recurrent rule;                                              // its y is read
   const float *d_y = nullptr, *d_h = nullptr, *d_c = nullptr;  // as y, h and c
   // [steps, directions, batch, gates * hidden]: of what w's product gives, and r's.

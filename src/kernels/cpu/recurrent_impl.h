@@ -67,6 +67,17 @@ void products(const RecurrentProducts& job) {
       kGates[(job.n_gates - gate < most ? job.n_gates - gate : most) - 1](job, gate, row);
 }
 
+void input(const RecurrentInput& job) {
+  int64_t k = 0;
+  do {
+    const int64_t n = job.in - k < kInputSlice ? job.in - k : kInputSlice;
+    transpose(job.w + k, job.in, job.scratch, kRowBlock, job.rows, n);
+    multiply({job.x + k, job.in, 1, job.scratch, kRowBlock, job.y, job.y_row, job.n, job.rows, n,
+              k > 0, job.bias});
+    k += n;
+  } while (k < job.in);
+}
+
 // The sum of both parts of a gate.
 LAMELLA_INLINE inline F gate(const RecurrentCells& job, int g, int64_t i, int n) {
   return load_lanes(job.x[g] + i, n) + load_lanes(job.s[g] + i, n);
@@ -239,14 +250,11 @@ void multiply_rows(const float* a, int64_t a_row, const float* b, int64_t b_row,
 
 }  // namespace
 
-const RecurrentKernels kRecurrent{products,
-                                  {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu},
-                                  reset,
-                                  transpose,
-                                  {activate_lstm, activate_gru, activate_reset, nullptr, nullptr},
-                                  activate_new,
-                                  {back_lstm, back_gru, back_reset_before, back_tanh, back_relu},
-                                  back_reset,
-                                  multiply_rows};
+const RecurrentKernels kRecurrent{
+    products,     {lstm, gru, gru_reset_before, rnn_tanh, rnn_relu},
+    reset,        input,
+    transpose,    {activate_lstm, activate_gru, activate_reset, nullptr, nullptr},
+    activate_new, {back_lstm, back_gru, back_reset_before, back_tanh, back_relu},
+    back_reset,   multiply_rows};
 
 }  // namespace lamella::cpu::LAMELLA_ISA
