@@ -183,7 +183,7 @@ void lstm_backward(benchmark::State& bench) {
 }
 
 void in_milliseconds(benchmark::internal::Benchmark* bench) {
-  bench->Arg(2)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+  bench->Arg(1)->Arg(2)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK(delta_chunked)->Apply(in_milliseconds);
 BENCHMARK(delta_sequential)->Apply(in_milliseconds);
