@@ -269,7 +269,7 @@ struct OneSequence {
   Sequences seqs{.q_start = q_start, .slot = slot, .n = 1, .slots = 1, .tokens = 128};
 };
 
-void scan(const Runner& run) {
+void scan(const Runner& run, bool chunked) {
   constexpr int64_t kP = 64, kN = 128;
   const OneSequence one;
   const auto x = floats(one.seqs.tokens * kHeads * kP), b = floats(one.seqs.tokens * kN);
@@ -277,8 +277,8 @@ void scan(const Runner& run) {
   std::vector<float> state(kHeads * kP * kN), y(x.size());
   StateSpace job{.seqs = one.seqs, .heads = kHeads, .p = kP, .n = kN, .state = state.data()};
   job.x = x.data(), job.dt = dt.data(), job.a = a.data(), job.b = job.c = b.data();
-  job.y = y.data();
-  run(one.seqs.tokens * kHeads * kP * kN, [&] { state_space(job, run.pool, run.isa); });
+  job.y = y.data(), job.chunked = chunked;
+  run(one.seqs.tokens * kHeads * kP * kN, [&] { return state_space(job, run.pool, run.isa); });
 }
 
 void learn_delta(const Runner& run, bool chunked) {
@@ -345,7 +345,8 @@ constexpr Case kCases[] = {
     {"conv/3x3/depthwise", [](R r) { convolve(r, conv, 32); }},
     {"conv/transpose", [](R r) { convolve(r, conv_transpose, 1); }},
     {"conv/grad_w", [](R r) { convolve(r, conv_grad_w, 1); }},
-    {"recurrent/state_space", scan},
+    {"recurrent/state_space/step", [](R r) { scan(r, false); }},
+    {"recurrent/state_space/chunk", [](R r) { scan(r, true); }},
     {"recurrent/delta_rule/step", [](R r) { learn_delta(r, false); }},
     {"recurrent/delta_rule/chunk", [](R r) { learn_delta(r, true); }},
 };
