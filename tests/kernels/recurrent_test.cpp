@@ -61,42 +61,84 @@ struct Formula {
   }
 };
 
+struct Sizes {
+  int64_t steps, batch, in, hidden;
+  int directions;
+};
+
+// A network on random data.
+struct Case {
+  Sizes s;
+  Cell cell;
+  Random random{7};
+  int64_t rows = gates_of(cell) * s.hidden, state = s.directions * s.batch * s.hidden;
+  float scale = 5.5f / static_cast<float>(s.in);
+  std::vector<float> x = random.floats(s.steps * s.batch * s.in),
+                     w = random.floats(s.directions * rows * s.in, -scale, scale),
+                     r = random.floats(s.directions * rows * s.hidden, -4.2 / s.hidden,
+                                       4.2 / s.hidden),
+                     bias = random.floats(s.directions * 2 * rows), h0 = random.floats(state),
+                     c0 = random.floats(state), y = std::vector<float>(s.steps * state), h = h0,
+                     c = c0;
+
+  Recurrent run(ThreadPool& pool, Isa isa) {
+    Recurrent job;
+    job.cell = cell, job.steps = s.steps, job.batch = s.batch, job.in = s.in;
+    job.hidden = s.hidden, job.directions = s.directions;
+    job.x = x.data(), job.w = w.data(), job.r = r.data(), job.bias = bias.data();
+    job.h0 = h0.data(), job.y = y.data(), job.h = h.data();
+    if (cell == Cell::lstm) job.c0 = c0.data(), job.c = c.data();
+    EXPECT_TRUE(recurrent(job, pool, isa).ok());
+    return job;
+  }
+};
+
+constexpr Cell kCells[] = {Cell::lstm, Cell::gru, Cell::gru_reset_before, Cell::rnn_tanh,
+                           Cell::rnn_relu};
+
 TEST(Recurrent, MatchesTheFormulas) {
-  ThreadPool pool(2);
-  const int64_t steps = 5, batch = 4, in = 11, hidden = 21;
-  for (Cell cell :
-       {Cell::lstm, Cell::gru, Cell::gru_reset_before, Cell::rnn_tanh, Cell::rnn_relu}) {
-    Random random(7);
-    const int64_t rows = gates_of(cell) * hidden, state = 2 * batch * hidden;
-    const auto x = random.floats(steps * batch * in), w = random.floats(2 * rows * in, -0.5, 0.5);
-    const auto r = random.floats(2 * rows * hidden, -0.2, 0.2), bias = random.floats(4 * rows);
-    const auto h0 = random.floats(state), c0 = random.floats(state);
-    for_each_isa([&](Isa isa) {
-      std::vector<float> y(static_cast<size_t>(steps * state)), h(h0.size()), c(h0.size());
-      Recurrent job;
-      job.cell = cell, job.steps = steps, job.batch = batch, job.in = in, job.hidden = hidden;
-      job.directions = 2;
-      job.x = x.data(), job.w = w.data(), job.r = r.data(), job.bias = bias.data();
-      job.h0 = h0.data(), job.y = y.data(), job.h = h.data();
-      if (cell == Cell::lstm) job.c0 = c0.data(), job.c = c.data();
-      ASSERT_TRUE(recurrent(job, pool, isa).ok());
-      for (int d = 0; d < 2; ++d) {
-        for (int64_t b = 0; b < batch; ++b) {
-          const int64_t row = (d * batch + b) * hidden;
-          Doubles hs(h0.begin() + row, h0.begin() + row + hidden);
-          Doubles cs(c0.begin() + row, c0.begin() + row + hidden);
-          for (int64_t i = 0; i < steps; ++i) {
-            const int64_t t = d == 0 ? i : steps - 1 - i;
-            Formula{job, d}.step(x.data() + (t * batch + b) * in, hs, cs);
-            for (int64_t u = 0; u < hidden; ++u) {
-              const double want = hs[static_cast<size_t>(u)];
-              ASSERT_NEAR(y[static_cast<size_t>(t * state + row + u)], want, 4e-6);
-            }
+  // The second has steps that threads share, and a product with the input in two slices.
+  for (const auto& [sizes, threads] :
+       {std::pair{Sizes{5, 4, 11, 21, 2}, 2}, std::pair{Sizes{3, 2, 530, 140, 1}, 3}}) {
+    ThreadPool pool(threads);
+    for (Cell cell : kCells) {
+      Case given{sizes, cell};
+      for_each_isa([&, &sizes = sizes](Isa isa) {
+        const Recurrent job = given.run(pool, isa);
+        for (int64_t row = 0; row < sizes.directions * sizes.batch; ++row) {
+          const int64_t d = row / sizes.batch, b = row % sizes.batch, at = row * sizes.hidden;
+          Doubles hs(given.h0.begin() + at, given.h0.begin() + at + sizes.hidden);
+          Doubles cs(given.c0.begin() + at, given.c0.begin() + at + sizes.hidden);
+          for (int64_t i = 0; i < sizes.steps; ++i) {
+            const int64_t t = d == 0 ? i : sizes.steps - 1 - i;
+            const float* x = given.x.data() + (t * sizes.batch + b) * sizes.in;
+            Formula{job, static_cast<int>(d)}.step(x, hs, cs);
+            for (int64_t u = 0; u < sizes.hidden; ++u)
+              ASSERT_NEAR(given.y[static_cast<size_t>(t * given.state + at + u)],
+                          hs[static_cast<size_t>(u)], 4e-6);
           }
         }
-      }
-    });
+      });
+    }
   }
+}
+
+TEST(Recurrent, HasTheSameBitsOnAnyThreads) {
+  ThreadPool one(1), two(2), three(3), seven(7);
+  for (Cell cell : kCells)
+    for (int directions : {1, 2}) {
+      Case given{{6, 2, 70, 150, directions}, cell};
+      for_each_isa([&](Isa isa) {
+        given.run(one, isa);
+        const auto y = given.y, h = given.h, c = given.c;
+        for (ThreadPool* pool : {&two, &three, &seven}) {
+          given.run(*pool, isa);
+          ASSERT_EQ(given.y, y);
+          ASSERT_EQ(given.h, h);
+          ASSERT_EQ(given.c, c);
+        }
+      });
+    }
 }
 
 }  // namespace
