@@ -19,9 +19,14 @@ bool float_accepts(const Graph& g, const Node& n, const void*) {
          is_f32_or_narrower(type_of_input(g, n, 1).dtype);
 }
 
+bool or_f64_accepts(const Graph& g, const Node& n, const void* device) {
+  const auto is_f64 = [&](size_t i) { return type_of_input(g, n, i).dtype == kF64; };
+  return float_accepts(g, n, device) || (is_f64(0) && is_f64(1));
+}
+
 bool conv_accepts(const Graph& g, const Node& n, const void* device) {
   const Dim taps = type_of_input(g, n, 2).shape[1];
-  return float_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
+  return or_f64_accepts(g, n, device) && taps.is_const() && taps.value() <= CausalConv::kMaxTaps;
 }
 
 // Where an op has the inputs q_start, slot, kept and length.
@@ -56,68 +61,107 @@ bool kept(const Graph& g, const Node& n, const void* device) {
   return has_input(n, at.kept) && accepts(g, n, device);
 }
 
-const float* floats(const planned::StepCx& cx, size_t i) {
-  return cx.has(i) ? cx.in(i).as<const float>() : nullptr;
+template <class T = float>
+const T* floats(const planned::StepCx& cx, size_t i) {
+  return cx.has(i) ? cx.in(i).as<const T>() : nullptr;
 }
 
-planned::Status launch_causal_conv(const planned::StepCx& cx) {
-  CausalConv job;
-  const planned::Status status = read_sequences(cx, kConvInputs, job.seqs);
-  if (status.code) return status;
-  job.channels = cx.in(1).size(1), job.taps = cx.in(2).size(1);
-  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
-  job.x = floats(cx, 1), job.w = floats(cx, 2), job.bias = floats(cx, 5);
+// The kernels of a type, under one name.
+planned::Status run(const planned::StepCx& cx, const CausalConv& job) {
   causal_conv(job, *device_of(cx).pool, device_of(cx).isa);
   return {};
 }
+planned::Status run(const planned::StepCx& cx, const StateSpace& job) {
+  return status_of(state_space(job, *device_of(cx).pool, device_of(cx).isa));
+}
+planned::Status run(const planned::StepCx& cx, const DeltaRule& job) {
+  return status_of(delta_rule(job, *device_of(cx).pool, device_of(cx).isa));
+}
+planned::Status run(const planned::StepCx& cx, const CausalConvOf<double>& job) {
+  causal_conv(job, *device_of(cx).pool);
+  return {};
+}
+planned::Status run(const planned::StepCx& cx, const StateSpaceOf<double>& job) {
+  state_space(job, *device_of(cx).pool);
+  return {};
+}
+planned::Status run(const planned::StepCx& cx, const DeltaRuleOf<double>& job) {
+  delta_rule(job, *device_of(cx).pool);
+  return {};
+}
 
-planned::Status launch_space(const planned::StepCx& cx, StateSpace job) {
+struct LaunchCausalConv {
+  template <class T>
+  static planned::Status run(const planned::StepCx& cx) {
+    CausalConvOf<T> job;
+    const planned::Status status = read_sequences(cx, kConvInputs, job.seqs);
+    if (status.code) return status;
+    job.channels = cx.in(1).size(1), job.taps = cx.in(2).size(1);
+    job.state = cx.out(0).as<T>(), job.y = cx.out(1).as<T>();
+    job.x = floats<T>(cx, 1), job.w = floats<T>(cx, 2), job.bias = floats<T>(cx, 5);
+    return cpu::run(cx, job);
+  }
+};
+
+template <class T>
+planned::Status launch_space(const planned::StepCx& cx, StateSpaceOf<T> job) {
   const planned::Status status = read_sequences(cx, kSpaceInputs, job.seqs);
   if (status.code) return status;
   job.heads = cx.in(1).size(1);
-  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
-  job.x = floats(cx, 1), job.dt = floats(cx, 2), job.a = floats(cx, 3);
-  job.b = floats(cx, 4), job.c = floats(cx, 5), job.d = floats(cx, 8);
-  return status_of(state_space(job, *device_of(cx).pool, device_of(cx).isa));
+  job.state = cx.out(0).as<T>(), job.y = cx.out(1).as<T>();
+  job.x = floats<T>(cx, 1), job.dt = floats<T>(cx, 2), job.a = floats<T>(cx, 3);
+  job.b = floats<T>(cx, 4), job.c = floats<T>(cx, 5), job.d = floats<T>(cx, 8);
+  return run(cx, job);
 }
 
-planned::Status launch_selective_scan(const planned::StepCx& cx) {
-  StateSpace job;
-  job.n = cx.out(0).size(2);
-  job.a_per_element = true;
-  return launch_space(cx, job);
-}
+struct LaunchSelectiveScan {
+  template <class T>
+  static planned::Status run(const planned::StepCx& cx) {
+    StateSpaceOf<T> job;
+    job.n = cx.out(0).size(2);
+    job.a_per_element = true;
+    return launch_space(cx, job);
+  }
+};
 
-planned::Status launch_mamba2(const planned::StepCx& cx) {
-  StateSpace job;
-  job.p = cx.out(0).size(2), job.n = cx.out(0).size(3), job.groups = cx.in(4).size(1);
-  // As launch_delta_rule has it.
-  job.chunked = device_of(cx).phase == lamella::Phase::bulk;
-  return launch_space(cx, job);
-}
+struct LaunchMamba2 {
+  template <class T>
+  static planned::Status run(const planned::StepCx& cx) {
+    StateSpaceOf<T> job;
+    job.p = cx.out(0).size(2), job.n = cx.out(0).size(3), job.groups = cx.in(4).size(1);
+    // As LaunchDeltaRule has it.
+    job.chunked = device_of(cx).phase == lamella::Phase::bulk;
+    return launch_space(cx, job);
+  }
+};
 
 // Sizes, mapping and inputs from q on, which the rule and its gradient share.
-void set_delta_sizes(const planned::StepCx& cx, const GatedDeltaNet::Attrs& a, DeltaRule& job) {
+template <class T>
+void set_delta_sizes(const planned::StepCx& cx, const GatedDeltaNet::Attrs& a,
+                     DeltaRuleOf<T>& job) {
   job.hk = cx.in(1).size(1), job.dk = cx.in(1).size(2);
   job.hv = cx.in(3).size(1), job.dv = cx.in(3).size(2);
   job.modulo = a.head_map == HeadMap::modulo;
   job.g_per_channel = cx.in(4).rank == 3;
-  job.scale = static_cast<float>(a.scale.value_or(1 / std::sqrt(static_cast<double>(job.dk))));
-  job.q = floats(cx, 1), job.k = floats(cx, 2), job.v = floats(cx, 3);
-  job.g = floats(cx, 4), job.beta = floats(cx, 5);
+  job.scale = static_cast<T>(a.scale.value_or(1 / std::sqrt(static_cast<double>(job.dk))));
+  job.q = floats<T>(cx, 1), job.k = floats<T>(cx, 2), job.v = floats<T>(cx, 3);
+  job.g = floats<T>(cx, 4), job.beta = floats<T>(cx, 5);
 }
 
-planned::Status launch_delta_rule(const planned::StepCx& cx) {
-  const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
-  DeltaRule job;
-  const planned::Status status = read_sequences(cx, kDeltaInputs, job.seqs);
-  if (status.code) return status;
-  set_delta_sizes(cx, a, job);
-  // A token alone has the bits that it has among others of a decode step.
-  job.chunked = !job.g_per_channel && device_of(cx).phase == lamella::Phase::bulk;
-  job.state = cx.out(0).as<float>(), job.y = cx.out(1).as<float>();
-  return status_of(delta_rule(job, *device_of(cx).pool, device_of(cx).isa));
-}
+struct LaunchDeltaRule {
+  template <class T>
+  static planned::Status run(const planned::StepCx& cx) {
+    const auto& a = cx.attrs<GatedDeltaNet::Attrs>();
+    DeltaRuleOf<T> job;
+    const planned::Status status = read_sequences(cx, kDeltaInputs, job.seqs);
+    if (status.code) return status;
+    set_delta_sizes(cx, a, job);
+    // A token alone has the bits that it has among others of a decode step.
+    job.chunked = !job.g_per_channel && device_of(cx).phase == lamella::Phase::bulk;
+    job.state = cx.out(0).as<T>(), job.y = cx.out(1).as<T>();
+    return cpu::run(cx, job);
+  }
+};
 
 bool delta_grad_accepts(const Graph& g, const Node& n, const void* device) {
   return float_accepts(g, n, device) && type_of_input(g, n, 4).shape.rank() == 2;
@@ -172,47 +216,47 @@ std::span<const planned::Row> state_space_rows() {
       {.op = &op<CausalConv1d>,
        .name = "causal_conv1d_kept",
        .accepts = kept<conv_accepts, kConvInputs>,
-       .launch = in_f32<launch_causal_conv>,
+       .launch = in_f32_or_f64<LaunchCausalConv>,
        .appends = true},
       {.op = &op<CausalConv1d>,
        .name = "causal_conv1d",
        .accepts = conv_accepts,
-       .launch = in_f32<launch_causal_conv>},
+       .launch = in_f32_or_f64<LaunchCausalConv>},
       {.op = &op<GatedDeltaNet>,
        .name = "gated_delta_net_kept",
-       .accepts = kept<float_accepts, kDeltaInputs>,
-       .launch = in_f32<launch_delta_rule>,
+       .accepts = kept<or_f64_accepts, kDeltaInputs>,
+       .launch = in_f32_or_f64<LaunchDeltaRule>,
        .appends = true},
       {.op = &op<GatedDeltaNet>,
        .name = "gated_delta_net",
-       .accepts = float_accepts,
-       .launch = in_f32<launch_delta_rule>},
+       .accepts = or_f64_accepts,
+       .launch = in_f32_or_f64<LaunchDeltaRule>},
       {.op = &op<GatedDeltaNetGrad>,
        .name = "gated_delta_net_grad",
        .accepts = delta_grad_accepts,
        .launch = in_f32<launch_delta_rule_grad>},
       {.op = &op<Mamba2>,
        .name = "mamba2_kept",
-       .accepts = kept<float_accepts, kSpaceInputs>,
-       .launch = in_f32<launch_mamba2>,
+       .accepts = kept<or_f64_accepts, kSpaceInputs>,
+       .launch = in_f32_or_f64<LaunchMamba2>,
        .appends = true},
       {.op = &op<Mamba2>,
        .name = "mamba2",
-       .accepts = float_accepts,
-       .launch = in_f32<launch_mamba2>},
+       .accepts = or_f64_accepts,
+       .launch = in_f32_or_f64<LaunchMamba2>},
       {.op = &op<Mamba2Grad>,
        .name = "mamba2_grad",
        .accepts = float_accepts,
        .launch = in_f32<launch_mamba2_grad>},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan_kept",
-       .accepts = kept<float_accepts, kSpaceInputs>,
-       .launch = in_f32<launch_selective_scan>,
+       .accepts = kept<or_f64_accepts, kSpaceInputs>,
+       .launch = in_f32_or_f64<LaunchSelectiveScan>,
        .appends = true},
       {.op = &op<SelectiveScan>,
        .name = "selective_scan",
-       .accepts = float_accepts,
-       .launch = in_f32<launch_selective_scan>},
+       .accepts = or_f64_accepts,
+       .launch = in_f32_or_f64<LaunchSelectiveScan>},
       {.op = &op<SelectiveScanGrad>,
        .name = "selective_scan_grad",
        .accepts = float_accepts,

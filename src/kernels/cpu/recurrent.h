@@ -11,23 +11,25 @@
 
 namespace lamella::cpu {
 
-struct Recurrent {
-  enum class Cell : uint8_t {
-    lstm,              // gates i, f, g, o
-    gru,               // gates r, z, n: n = tanh(x_n + r * (R_n h + bias of R_n))
-    gru_reset_before,  // n = tanh(x_n + R_n (r * h) + bias of R_n)
-    rnn_tanh,
-    rnn_relu,
-  };
+enum class RecurrentCell : uint8_t {
+  lstm,              // gates i, f, g, o
+  gru,               // gates r, z, n: n = tanh(x_n + r * (R_n h + bias of R_n))
+  gru_reset_before,  // n = tanh(x_n + R_n (r * h) + bias of R_n)
+  rnn_tanh,
+  rnn_relu,
+};
+template <class T>
+struct RecurrentOf {
+  using Cell = RecurrentCell;
   Cell cell = Cell::lstm;
   int64_t gate_at[4] = {0, 1, 2, 3};  // where each gate stands in w, r and bias
   int64_t steps = 0, batch = 0, in = 0, hidden = 0;
   int directions = 1;
   bool reverse = false;           // the first direction; the second always is
-  const float* x = nullptr;       // [steps, batch, in]
-  const float* w = nullptr;       // [directions, gates * hidden, in]
-  const float* r = nullptr;       // [directions, gates * hidden, hidden]
-  const float* bias = nullptr;    // [directions, 2, gates * hidden]; may be null
+  const T* x = nullptr;           // [steps, batch, in]
+  const T* w = nullptr;           // [directions, gates * hidden, in]
+  const T* r = nullptr;           // [directions, gates * hidden, hidden]
+  const T* bias = nullptr;        // [directions, 2, gates * hidden]; may be null
   const void* lengths = nullptr;  // [batch]; may be null
   bool lengths_are_i64 = false;
   int64_t length(int64_t row) const {
@@ -35,13 +37,16 @@ struct Recurrent {
     return lengths_are_i64 ? static_cast<const int64_t*>(lengths)[row]
                            : static_cast<const int32_t*>(lengths)[row];
   }
-  const float *h0 = nullptr, *c0 = nullptr;  // [directions, batch, hidden]; null: 0
-  float* y = nullptr;                        // [steps, directions, batch, hidden]
-  float *h = nullptr, *c = nullptr;          // [directions, batch, hidden]
+  const T *h0 = nullptr, *c0 = nullptr;  // [directions, batch, hidden]; null: 0
+  T* y = nullptr;                        // [steps, directions, batch, hidden]
+  T *h = nullptr, *c = nullptr;          // [directions, batch, hidden]
 };
+using Recurrent = RecurrentOf<float>;
 Status recurrent(const Recurrent& job, ThreadPool& pool, Isa isa);
+// The same in f64, a row of the batch a task.
+Status recurrent(const RecurrentOf<double>& job, ThreadPool& pool);
 
-inline int n_gates(Recurrent::Cell cell) {
+inline int n_gates(RecurrentCell cell) {
   constexpr int kGates[] = {4, 3, 3, 1, 1};
   return kGates[static_cast<int>(cell)];
 }

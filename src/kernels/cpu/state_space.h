@@ -50,40 +50,42 @@ Status check_slots(const Sequences& s);
 Status check_kept(const Sequences& s);
 
 // y[t, c] = bias[c] + sum over k of w[c, k] * (tokens before)[t - taps + 1 + k, c].
-struct CausalConv {
+template <class T>
+struct CausalConvOf {
   static constexpr int64_t kMaxTaps = 16;
   Sequences seqs;
   int64_t channels = 0, taps = 0;
-  float* state = nullptr;       // [slots, channels, taps - 1]
-  const float* x = nullptr;     // [tokens, channels]
-  const float* w = nullptr;     // [channels, taps]
-  const float* bias = nullptr;  // [channels], may be null
-  float* y = nullptr;
+  T* state = nullptr;       // [slots, channels, taps - 1]
+  const T* x = nullptr;     // [tokens, channels]
+  const T* w = nullptr;     // [channels, taps]
+  const T* bias = nullptr;  // [channels], may be null
+  T* y = nullptr;
 };
+using CausalConv = CausalConvOf<float>;
 void causal_conv(const CausalConv& job, ThreadPool& pool, Isa isa);
 
 // h[p, n] = exp(dt a) h[p, n] + dt x[p] b[n]; y[p] = sum over n of c[n] h[p, n] + d x[p], per head.
-struct StateSpace {
+template <class T>
+struct StateSpaceOf {
   static constexpr int64_t kChunk = 64;
   Sequences seqs;
   int64_t heads = 0, groups = 1, p = 1, n = 0;
   bool a_per_element = false;  // a [heads, n], else [heads]
   bool chunked = false;        // 64 tokens at a time as matrix products; not with a_per_element
-  float* state = nullptr;      // [slots, heads, p, n]
-  const float *x = nullptr, *dt = nullptr, *a = nullptr;  // [tokens, heads, p], [tokens, heads]
-  const float *b = nullptr, *c = nullptr;                 // [tokens, groups, n]
-  const float* d = nullptr;                               // [heads], may be null
-  float* y = nullptr;                                     // [tokens, heads, p]
+  T* state = nullptr;          // [slots, heads, p, n]
+  const T *x = nullptr, *dt = nullptr, *a = nullptr;  // [tokens, heads, p], [tokens, heads]
+  const T *b = nullptr, *c = nullptr;                 // [tokens, groups, n]
+  const T* d = nullptr;                               // [heads], may be null
+  T* y = nullptr;                                     // [tokens, heads, p]
 
-  float* state_of(int64_t slot, int64_t head) const {
-    return state + (slot * heads + head) * p * n;
-  }
+  T* state_of(int64_t slot, int64_t head) const { return state + (slot * heads + head) * p * n; }
   static constexpr int64_t padded(int64_t floats) { return (floats + 15) / 16 * 16; }
   // Floats that a thread needs for chunks of so many heads at a time.
   int64_t scratch_floats(int64_t heads_at_once) const {
     return kChunk * (2 * kChunk + n + 2 * p + 3) + (1 + heads_at_once) * n * p + 10 * 16;
   }
 };
+using StateSpace = StateSpaceOf<float>;
 Status state_space(const StateSpace& job, ThreadPool& pool, Isa isa);
 
 // Its gradients, 64 tokens at a time from each sequence's last chunk to its first; without d.
@@ -104,17 +106,18 @@ struct StateSpaceGrad {
 Status state_space_grad(const StateSpaceGrad& job, ThreadPool& pool, Isa isa);
 
 // S = exp(g) S; d = (v - S^T k) beta; S = S + k d^T; y = scale S^T q, per value head.
-struct DeltaRule {
+template <class T>
+struct DeltaRuleOf {
   static constexpr int64_t kChunk = 64;
   Sequences seqs;
   int64_t hk = 0, hv = 0, dk = 0, dv = 0;
   bool modulo = false;         // key head of value head h: h mod hk, else h / (hv / hk)
   bool g_per_channel = false;  // g [tokens, hv, dk], else [tokens, hv]
   bool chunked = false;        // 64 tokens at a time as matrix products; not with g_per_channel
-  float scale = 1;
-  float* state = nullptr;  // [slots, hv, dk, dv]
-  const float *q = nullptr, *k = nullptr, *v = nullptr, *g = nullptr, *beta = nullptr;
-  float* y = nullptr;  // [tokens, hv, dv]
+  T scale = 1;
+  T* state = nullptr;  // [slots, hv, dk, dv]
+  const T *q = nullptr, *k = nullptr, *v = nullptr, *g = nullptr, *beta = nullptr;
+  T* y = nullptr;  // [tokens, hv, dv]
 
   int64_t key_head(int64_t h) const { return modulo ? h % hk : h / (hv / hk); }
   // Floats that a thread needs besides.
@@ -122,6 +125,7 @@ struct DeltaRule {
     return chunked ? kChunk * (2 * kChunk + 2 * dk + dv + 3) + 64 : dk + 64;
   }
 };
+using DeltaRule = DeltaRuleOf<float>;
 Status delta_rule(const DeltaRule& job, ThreadPool& pool, Isa isa);
 
 // Its gradients, 64 tokens at a time from each sequence's last chunk to its first.
@@ -137,6 +141,11 @@ struct DeltaRuleGrad {
   int64_t scratch_floats(int64_t tokens) const;
 };
 Status delta_rule_grad(const DeltaRuleGrad& job, ThreadPool& pool, Isa isa);
+
+// The same in f64, token by token.
+void causal_conv(const CausalConvOf<double>& job, ThreadPool& pool);
+void state_space(const StateSpaceOf<double>& job, ThreadPool& pool);
+void delta_rule(const DeltaRuleOf<double>& job, ThreadPool& pool);
 
 // --- the loops of one instruction set
 
