@@ -1,7 +1,7 @@
-// Weights of integer products in blocks of fewer than 128 become int8 with one scale for 128: then
-// nearly all of a product is multiplication of bytes. A policy, since it loses accuracy; products
-// that leave the graph, and those that a row rounds to bf16 anyway, keep their weights. The new
-// weights are made once, beside the old ones, which decode goes on reading.
+// Weights in blocks of fewer than 128 become int8 with one scale for 128: then nearly all of a
+// product is multiplication of bytes. A policy, since it loses accuracy; products that leave the
+// graph keep their weights. The new weights are made once, beside the old ones, which decode goes
+// on reading.
 #include "lamella/ir/rewrite.h"
 #include "lamella/ops/quant/pack.h"
 #include "lamella/ops/quant/unpack.h"
@@ -27,7 +27,7 @@ Graph requantize_weights(Graph graph, const Target& target) {
   auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Graph& from = r.from();
     const DType encoding = target.activation_encoding(from, i);
-    if (leaves[i] || encoding.is_none() || encoding == kBF16) return std::nullopt;
+    if (leaves[i] || encoding.is_none()) return std::nullopt;
     const Node& n = from.nodes()[i];
     Values inputs = r.map(n.inputs);
     bool any = false;

@@ -40,8 +40,13 @@ PassSuite requantize_weights_suite() {
                integers},
               {"wide_blocks", "%m = matmul(%x, %wide) %r = mul(%m, %y) return r=%r", "", integers},
               {"no_weight", "%m = matmul(%x, %given) %r = mul(%m, %y) return r=%r", "", integers},
-              {"no_integers", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r", "",
+              // A row that rounds weights with many scales to bf16 multiplies those as integers.
+              {"rounded_before", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r",
+               "%u = unpack(%q) %p = pack(%u) {to=int8_b128_f32} %m = matmul(%x, %p) "
+               "%r = mul(%m, %y) return r=%r",
                target_wanting(kBF16)},
+              {"no_product", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r", "",
+               target_wanting({})},
           }};
 }
 

@@ -75,14 +75,15 @@ DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> wei
 }
 
 // Whether both operands are better rounded to bf16: tiles multiply those many times faster than
-// other units multiply anything, and dot products of bf16 take weights of bf16 as they are.
+// other units multiply codes with many scales, and dot products of bf16 take weights of bf16 as
+// they are.
 bool wants_bf16(const Graph& g, const Node& n, std::span<const size_t> weights,
                 const Device& device) {
   if (!is_bulk(device) || !has_bf16_unit(device.isa) || type_of_input(g, n, 0).dtype != kF32)
     return false;
   return std::all_of(weights.begin(), weights.end(), [&](size_t i) {
     const DType w = type_of_input(g, n, i).dtype;
-    return w == kBF16 || (w.is_block() && device.isa == Isa::amx);
+    return w == kBF16 || (w.is_block() && rounds_weights(device.isa, *w.info().format));
   });
 }
 

@@ -62,6 +62,16 @@ bool view_is_exact(const quant::Format& f) {
   return f.unpack && !(f.has_min && f.min_code == -128);
 }
 
+// Null: not by tiles.
+BulkKernel int8_tiles([[maybe_unused]] Isa isa, [[maybe_unused]] const quant::Format& w) {
+#if defined(__x86_64__)
+  if (isa == Isa::amx && w.unpack && !w.has_min && w.group >= 128 && w.group % 128 == 0) {
+    return kAmxInt8;
+  }
+#endif
+  return nullptr;
+}
+
 // One weight operand with the kernel that multiplies it.
 struct Operand {
   WeightView w;
@@ -117,6 +127,11 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
     }
   } else if (w.format && w.format->unpack && has_sums(x)) {
     operand.kernel = encoded_kernel(call.isa, *w.format);
+    const BulkKernel tiles = int8_tiles(call.isa, *w.format);
+    if (tiles && x->block == kSpan) {
+      operand.kernel.bulk = tiles;
+      operand.unpack = operand.kernel.unpack;
+    }
   }
   XWish& wish = operand.kernel.wish;
   wish = wish_of(operand.kernel, w.format, x);
@@ -306,6 +321,10 @@ const Bf16Unit* bf16_unit([[maybe_unused]] Isa isa) {
 }
 
 bool has_bf16_unit(Isa isa) { return bf16_unit(isa) != nullptr; }
+
+bool rounds_weights(Isa isa, const quant::Format& w) {
+  return isa == Isa::amx && int8_tiles(isa, w) == nullptr;
+}
 
 XWish wish_of(const MatmulKernel& kernel, const quant::Format* w, const quant::Format* x) {
   XWish wish = kernel.wish;

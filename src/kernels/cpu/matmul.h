@@ -66,6 +66,8 @@ struct MatmulCall {
 
 // Whether products of bf16 have a unit of their own on `isa`, for bulk.
 bool has_bf16_unit(Isa isa);
+// Whether that unit multiplies weights of a format fastest.
+bool rounds_weights(Isa isa, const quant::Format& w);
 
 // Bytes of scratch that the call needs; does not grow with m beyond a few hundred rows. For one
 // (k, formats, threads) larger m never needs less.

@@ -151,6 +151,12 @@ extern const Bf16Unit kAvx512Bf16Unit, kAmxUnit;
 // Null: none.
 const Bf16Unit* bf16_unit(Isa isa);
 
+// Integer products by tiles, the same bits as avx512's, for weights whose scales are at least 128
+// elements apart and that have no minimums: with more scales the conversions would cost more than
+// the products.
+using BulkKernel = void (*)(const BulkArgs&);
+extern const BulkKernel kAmxInt8;
+
 // What preparing x takes from the instruction set.
 struct Movers {
   Transpose16 transpose = nullptr;
