@@ -231,7 +231,8 @@ void look_up(const Runner& run, const char* name) {
 void multiply(const Runner& run, const char* name, int64_t m) {
   constexpr int64_t kN = 256, kK = 2048;
   const quant::Format* format = name ? quant::find_format(name) : nullptr;
-  const auto* x_format = format ? activation_encoding(*format, run.isa) : nullptr;
+  const Phase phase = m < 8 ? Phase::decode : Phase::bulk;
+  const auto* x_format = format ? activation_encoding(*format, phase) : nullptr;
   const auto w =
       random_bytes(kN * (format ? format->blocks(kK) * format->block_bytes() : kK * int64_t{4}));
   const auto x = random_bytes(x_format ? quant::plane_offset(*x_format, 3, m, kK) : m * kK * 4);
@@ -239,7 +240,7 @@ void multiply(const Runner& run, const char* name, int64_t m) {
   MatmulJob job{.w = {.format = format, .planes = {w.data()}}, .n = kN};
   job.y = y.data(), job.y_stride = kN;
   MatmulCall call{};
-  call.isa = run.isa, call.phase = m < 8 ? Phase::decode : Phase::bulk, call.m = m, call.k = kK;
+  call.isa = run.isa, call.phase = phase, call.m = m, call.k = kK;
   call.x.format = x_format, call.x.row_stride = kK, call.jobs = {&job, 1};
   for (int p = 0; p < 3; ++p)
     call.x.planes[p] = x.data() + (x_format ? quant::plane_offset(*x_format, p, m, kK) : 0);

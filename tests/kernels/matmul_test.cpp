@@ -209,7 +209,7 @@ TEST(Matmul, TakesEmptyShapes) {
     for (Phase phase : kPhases) {
       for (const char* format : {"q4_1", "q4_k", ""}) {
         const Format* w_format = quant::find_format(format);
-        const Format* x_format = w_format ? activation_encoding(*w_format, isa) : nullptr;
+        const Format* x_format = w_format ? activation_encoding(*w_format, phase) : nullptr;
         const Matrix x = random_matrix(x_format, Elem::f32, 3, 0, 1);
         const Matrix w = random_matrix(w_format, Elem::f32, 4, 0, 2);
         EXPECT_EQ(multiply(x, 0, 3, w, phase, isa, pool), std::vector<float>(12, 0));

@@ -39,7 +39,7 @@ TEST(NewFormat, TakesOneStruct) {
     const Matrix plain = random_matrix(nullptr, Elem::f32, m, k, 2);
     for (Isa isa : usable_isas()) {
       // x as the pass that asks activation_encoding has it packed.
-      const quant::Format* q8 = activation_encoding(kToy, isa);
+      const quant::Format* q8 = activation_encoding(kToy, Phase::bulk);
       Matrix packed = random_matrix(q8, Elem::f32, m, k, 3);
       pack_rows({.isa = isa,
                  .x = plain.planes()[0],

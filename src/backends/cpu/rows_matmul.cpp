@@ -38,6 +38,10 @@ std::optional<Activation> activation_of(lamella::Activation a) {
 
 bool is_bulk(const Device& device) { return device.phase == lamella::Phase::bulk; }
 
+Phase phase_of(const Device& device) {
+  return device.phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
+}
+
 // x is f32, or packed as the weights want it; w is one matrix [n, k], or several (rank 3).
 bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights, bool transpose_w,
                   Compute compute, const void* device, size_t rank = 2) {
@@ -52,7 +56,7 @@ bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights
     const bool exact = x.dtype == kF32;
     const bool packed =
         x.dtype.is_block() && w.dtype.is_block() && !rounded &&
-        x.dtype.info().format == activation_encoding(*w.dtype.info().format, cpu.isa);
+        x.dtype.info().format == activation_encoding(*w.dtype.info().format, phase_of(cpu));
     if (!exact && !packed) return false;
   }
   return n.outputs[0].dtype == kF32;
@@ -67,7 +71,7 @@ DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> wei
     const DType w = type_of_input(g, n, i).dtype;
     if (!w.is_block()) return {};
     const quant::Format* e =
-        activation_encoding(*w.info().format, static_cast<const Device*>(device)->isa);
+        activation_encoding(*w.info().format, phase_of(*static_cast<const Device*>(device)));
     if (!e || (!wanted.is_none() && wanted != dtype_of(*e))) return {};
     wanted = dtype_of(*e);
   }
@@ -115,7 +119,7 @@ void start(const planned::StepCx& cx, Compute compute, Jobs& out) {
   const planned::Operand& x = cx.in(0);
   out.call.bf16 = compute == Compute::bf16;
   out.call.isa = device_of(cx).isa;
-  out.call.phase = device_of(cx).phase == lamella::Phase::decode ? Phase::decode : Phase::bulk;
+  out.call.phase = phase_of(device_of(cx));
   out.call.k = x.size(-1);
   // Counted by the other axes: k may be 0.
   out.call.m = 1;

@@ -388,9 +388,10 @@ void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
   }
 }
 
-const quant::Format* activation_encoding(const quant::Format& format, Isa) {
+const quant::Format* activation_encoding(const quant::Format& format, Phase phase) {
   if (!format.unpack) return nullptr;
-  return quant::find_format(format.group >= 128 || format.block >= 256 ? "q8_256" : "q8_32");
+  const bool wide = phase == Phase::bulk && (format.group >= 128 || format.block >= 256);
+  return quant::find_format(wide ? "q8_256" : "q8_32");
 }
 
 }  // namespace lamella::cpu

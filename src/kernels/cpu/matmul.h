@@ -76,8 +76,10 @@ int64_t matmul_workspace(const MatmulCall& call, int n_threads);
 // `workspace` is of at least that size, at a multiple of 64.
 void matmul(const MatmulCall& call, std::byte* workspace, ThreadPool& pool);
 
-// The encoding that activations should be packed in for weights of `format` on `isa`; null where
-// the format has no integer view and x stays f32.
-const quant::Format* activation_encoding(const quant::Format& format, Isa isa);
+// The encoding that activations should be packed in for weights of `format`; null where the format
+// has no integer view and x stays f32. In bulk, blocks of 128 and more get one scale every 256
+// elements, which takes fewer conversions; in decode, where a scale of x costs nothing, one every
+// 32, with two thirds of the rounding noise.
+const quant::Format* activation_encoding(const quant::Format& format, Phase phase);
 
 }  // namespace lamella::cpu
