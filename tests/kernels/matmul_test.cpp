@@ -162,17 +162,19 @@ TEST(Matmul, RoundsToBf16WhereThereIsAUnit) {
   }
 }
 
-TEST(Matmul, TilesMultiplyCodesToTheBitsOfVectors) {
-  const auto isas = usable_isas();
-  if (std::find(isas.begin(), isas.end(), Isa::amx) == isas.end()) GTEST_SKIP() << "no AMX";
+// Those that multiply codes as avx512 does, by its vectors or by tiles of bytes.
+TEST(Matmul, CodesGiveTheBitsOfAvx512) {
   ThreadPool pool(2);
-  for (const char* format : {"q1_0", "int8_b128_f32", "tq2_0"}) {
-    for (const auto [m, n, k] : {std::array{1, 5, 256}, {67, 101, 896}, {257, 49, 2560}}) {
-      const Matrix x = random_matrix(quant::find_format("q8_256"), Elem::f32, m, k, 1);
-      const Matrix w = random_matrix(quant::find_format(format), Elem::f32, n, k, 2);
-      EXPECT_EQ(multiply(x, 0, m, w, Phase::bulk, Isa::amx, pool),
-                multiply(x, 0, m, w, Phase::bulk, Isa::avx512, pool))
-          << format << " " << m << "x" << n << "x" << k;
+  for (Isa isa : usable_isas()) {
+    if (isa != Isa::amx && isa != Isa::avx512_bf16) continue;
+    for (const char* format : {"q1_0", "int8_b128_f32", "tq2_0"}) {
+      for (const auto [m, n, k] : {std::array{1, 5, 256}, {67, 101, 896}, {257, 49, 2560}}) {
+        const Matrix x = random_matrix(quant::find_format("q8_256"), Elem::f32, m, k, 1);
+        const Matrix w = random_matrix(quant::find_format(format), Elem::f32, n, k, 2);
+        EXPECT_EQ(multiply(x, 0, m, w, Phase::bulk, isa, pool),
+                  multiply(x, 0, m, w, Phase::bulk, Isa::avx512, pool))
+            << format << " " << name(isa) << " " << m << "x" << n << "x" << k;
+      }
     }
   }
 }
