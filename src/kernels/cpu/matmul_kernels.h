@@ -41,11 +41,12 @@ struct WeightView {
   int64_t n_blocks = 0;  // in a row
 };
 
-// How a kernel with a lane for each scale of a row cuts it into units: a span with a lane a part,
-// or two spans with a lane a group of 32.
+// How a kernel with a lane for each scale of a row cuts it into units: a span with a lane a part of
+// 16, or two spans with a lane a group of 32.
 struct UnitOrder {
   int n_spans = 1;
-  bool quads = false;  // codes 4 b + t of the span at byte b of its quarter t; else:
+  // Of n vectors, vector v has the elements n i + v of each lane; else:
+  bool dealt = false;
   std::array<uint8_t, 2 * kSpan / 4> fours{};  // which four elements lie at each place of four
   std::array<uint8_t, 16> lanes{};             // the part, or group, of each lane
 };

@@ -179,13 +179,27 @@ void prepare_decode_span(const XWish& wish, const EncodedSpan& span, const Decod
   }
 }
 
+// Codes of lanes of 4 n: vector v takes those from v on, n apart.
+template <int n>
+void deal(const UnitOrder& order, const EncodedSpan* spans, int8_t* codes) {
+  for (int lane = 0; lane < 16; ++lane) {
+    const int first = order.lanes[lane] * n * 4;
+    const int8_t* from = spans[first / kSpan].codes + first % kSpan;
+    int8_t four[n][4];
+    for (int v = 0; v < n; ++v) {
+      for (int i = 0; i < 4; ++i) four[v][i] = from[i * n + v];
+    }
+    for (int v = 0; v < n; ++v) std::memcpy(codes + v * 64 + lane * 4, four[v], 4);
+  }
+}
+
 void prepare_unit(const XWish& wish, const EncodedSpan* spans, std::byte* to) {
   const UnitOrder& order = *wish.units;
   auto* codes = reinterpret_cast<int8_t*>(to);
-  if (order.quads) {
-    for (int b = 0; b < kSpan / 4; ++b) {
-      for (int t = 0; t < 4; ++t) codes[t * (kSpan / 4) + b] = spans->codes[4 * b + t];
-    }
+  if (order.dealt && order.n_spans == 2) {
+    deal<8>(order, spans, codes);
+  } else if (order.dealt) {
+    deal<4>(order, spans, codes);
   } else {
     for (int i = 0; i < order.n_spans * kSpan / 4; ++i) {
       const int four = order.fours[i];

@@ -227,7 +227,7 @@ struct Quads : Usual {
   static constexpr bool kPairs = false;
   static void to_lanes(Codes&) {}
   static constexpr UnitOrder kOfParts{
-      .quads = true, .lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+      .dealt = true, .lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   static void store(const Codes& codes, uint8_t* out) {
     const __m512i a = _mm512_unpacklo_epi8(codes.v[0], codes.v[1]);
     const __m512i b = _mm512_unpacklo_epi8(codes.v[2], codes.v[3]);
@@ -254,7 +254,9 @@ struct CodeTables {
 
 template <class Format>
 constexpr const UnitOrder& unit_order() {
-  if constexpr (Format::kPairs) {
+  if constexpr (requires { Format::kUnits; }) {
+    return Format::kUnits;
+  } else if constexpr (Format::kPairs) {
     return Format::kOfGroups;
   } else {
     return Format::kOfParts;
@@ -317,6 +319,15 @@ struct FastUnpack : Format {
     }
   }
   LAMELLA_INLINE inline void to_unit(const Row& row, int64_t unit, Unit& out) const {
+    const uint8_t* at = row.at + unit * kUnitBytes;
+    if constexpr (requires { this->unit(Whole{}, Whole{}, out); }) {
+      this->unit(Whole{at}, Whole{2 * unit + 1 < row.n_blocks ? at + kBytes : kNone}, out);
+      return;
+    } else if constexpr (requires { this->unit(Whole{}, out); }) {
+      const int64_t left = row.n_blocks - 2 * unit * kPerSpan;
+      if (left < 2 * kPerSpan) return this->unit(Partial{at, left * Format::kBlockBytes}, out);
+      return this->unit(Whole{at}, out);
+    }
     static constexpr LaneTable kLanes = lane_table(kUnitOrder);
     const __m512i lanes = _mm512_load_si512(kLanes.lane);
     Codes a, b;
@@ -327,9 +338,6 @@ struct FastUnpack : Format {
       for (int i = 0; i < 4; ++i) out.codes[i] = a.v[i];
       out.scales = _mm512_permutexvar_ps(lanes, scales);
       if constexpr (Format::kMins) out.mins = _mm512_permutexvar_ps(lanes, out.mins);
-    } else if constexpr (requires { Format::unit(Whole{}, Whole{}, out); }) {
-      const uint8_t* at = row.at + 2 * unit * kBytes;
-      Format::unit(Whole{at}, Whole{2 * unit + 1 < row.n_blocks ? at + kBytes : kNone}, out);
     } else {
       __m512 scales_b, none;
       unpack_span(row, 2 * unit, a, scales, none);

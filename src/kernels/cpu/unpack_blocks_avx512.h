@@ -299,6 +299,28 @@ struct Q1_0 : Quads {
     scales =
         _mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(both))));
   }
+
+  // Two spans, a lane for each 32 weights: vector v has bit v of every byte.
+  static constexpr UnitOrder kUnits{
+      .n_spans = 2, .dealt = true, .lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  static constexpr CodeTables kUpperCodes = [] {
+    CodeTables tables{};
+    for (int t = 0; t < 4; ++t) {
+      for (int i = 0; i < 64; ++i) tables.at[t][i] = static_cast<uint8_t>((i >> (t + 2) & 1) * 2);
+    }
+    return tables;
+  }();
+  template <class Bytes, class Unit>
+  LAMELLA_INLINE static void unit(const Bytes& bytes, Unit& out) {
+    const FourBlocks<18, 2> four(bytes, 0);
+    const __m512i bits = four.nibbles(), upper = _mm512_srli_epi16(bits, 2);
+    each<4>([&](auto t) LAMELLA_INLINE {
+      out.codes[t] = _mm512_permutexvar_epi8(bits, _mm512_load_si512(kCodes.at[t]));
+      out.codes[4 + t] = _mm512_permutexvar_epi8(upper, _mm512_load_si512(kUpperCodes.at[t]));
+    });
+    const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    out.scales = _mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_cvtph_ps(four.words())));
+  }
 };
 
 }  // namespace

@@ -54,6 +54,16 @@ constexpr int64_t sign_matrix(const Fields& fields, int shift, int first, bool s
   return static_cast<int64_t>(matrix);
 }
 
+// Only those of the first four weights, or of the other four, all where `fields` wants them.
+constexpr int64_t half_sign_matrix(const Fields& fields, int half, int first, bool seven) {
+  uint64_t matrix = 0;
+  for (int i = 4 * half; i < 4 * half + 4; ++i) {
+    const uint64_t row = i == 7 && seven ? uint64_t{0x7f} << first : uint64_t{1} << (first + i);
+    matrix |= row << (8 * (7 - fields.sign[i % 4]));
+  }
+  return static_cast<int64_t>(matrix);
+}
+
 // Bytes that come in twos, the signs of eight weights in each: the first four's, the others'.
 template <const Fields& fields, int shift, int first, bool seven>
 LAMELLA_INLINE inline __m512i place_signs(__m512i twice) {
@@ -113,6 +123,21 @@ inline __m512i twice_nibbles(uint64_t packed) {
   return _mm512_cvtepu8_epi32(_mm_add_epi8(s, s));
 }
 
+// A grid's entries as two tables of bytes.
+template <size_t n>
+struct BytePlanes {
+  alignas(64) uint8_t at[2][n];
+
+  explicit BytePlanes(const std::array<uint16_t, n>& grid) {
+    for (size_t i = 0; i < n; i += 32) {
+      const __m512i entries = _mm512_loadu_si512(grid.data() + i);
+      _mm256_store_si256(reinterpret_cast<__m256i*>(at[0] + i), _mm512_cvtepi16_epi8(entries));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(at[1] + i),
+                         _mm512_cvtepi16_epi8(_mm512_srli_epi16(entries, 8)));
+    }
+  }
+};
+
 // Weights of iq2: the three magnitudes raised by the largest.
 constexpr CodeTables kIq2Codes = code_tables(kEights, quant::kIq2Values, 43);
 
@@ -132,6 +157,45 @@ struct IQ2_XXS : Quads {
                     place_signs<kEights, 4, 0, true>(sevens), kIq2Codes, codes);
     const __m512i upper = _mm512_shuffle_epi32(groups, _MM_PERM_DDBB);
     scales = odd_scales(_mm512_srli_epi32(upper, 27), 30, bytes, 0, 0.125f);
+  }
+
+  // Two blocks, a lane a group: byte b of vector 4 h + t is weight t of half h of entry b.
+  static constexpr UnitOrder kUnits = [] {
+    UnitOrder order{.n_spans = 2, .dealt = true};
+    for (int lane = 0; lane < 16; ++lane) {
+      order.lanes[lane] = static_cast<uint8_t>(lane / 2 % 2 * 8 + lane / 4 * 2 + lane % 2);
+    }
+    return order;
+  }();
+  BytePlanes<256> halves{quant::kIq2XxsGrid};
+
+  template <class Unit>
+  LAMELLA_INLINE void unit(const Whole& a, const Whole& b, Unit& out) const {
+    const __m512 a_groups = _mm512_castsi512_ps(a.load(2)),
+                 b_groups = _mm512_castsi512_ps(b.load(2));
+    const __m512i index = _mm512_castps_si512(_mm512_shuffle_ps(a_groups, b_groups, 0x88));
+    const __m512i upper = _mm512_castps_si512(_mm512_shuffle_ps(a_groups, b_groups, 0xdd));
+    const __m512i sevens =
+        _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x352e2720150e0700), upper);
+    const __mmask64 eighth = _mm512_movepi8_mask(index);
+    each<2>([&](auto half) LAMELLA_INLINE {
+      const uint8_t* plane = halves.at[half];
+      const auto pick = [&](const uint8_t* two) LAMELLA_INLINE {
+        return _mm512_permutex2var_epi8(_mm512_load_si512(two), index, _mm512_load_si512(two + 64));
+      };
+      const __m512i fields = _mm512_mask_mov_epi8(pick(plane), eighth, pick(plane + 128));
+      const __m512i signs = _mm512_gf2p8affine_epi64_epi8(
+          sevens, _mm512_set1_epi64(half_sign_matrix(kEights, half, 0, true)), 0);
+      Codes codes;
+      codes_of_eights(fields, signs, kIq2Codes, codes);
+      for (int t = 0; t < 4; ++t) out.codes[4 * half + t] = codes.v[t];
+    });
+    const __m512i odd = _mm512_ternarylogic_epi32(
+        _mm512_srli_epi32(upper, 27), _mm512_set1_epi32(30), _mm512_set1_epi32(1), 0xea);
+    const int both = a.number<uint16_t>(0) | b.number<uint16_t>(0) << 16;
+    const __m512 d = _mm512_broadcast_f32x4(
+        _mm_mul_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(both)), _mm_set1_ps(0.125f)));
+    out.scales = _mm512_mul_ps(_mm512_cvtepi32_ps(odd), _mm512_permute_ps(d, 0x50));
   }
 };
 

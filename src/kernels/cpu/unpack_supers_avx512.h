@@ -66,7 +66,7 @@ struct Q4_K : By32 {
 
   // Two blocks at once: runs of eight bytes of theirs in turn, whose even words give lanes of even
   // groups and odd words of odd ones.
-  static constexpr UnitOrder kOfGroups = [] {
+  static constexpr UnitOrder kUnits = [] {
     UnitOrder order{.n_spans = 2};
     for (int lane = 0; lane < 16; ++lane) {
       const int span = lane / 2 % 2, group = lane / 4 * 2 + lane % 2;
