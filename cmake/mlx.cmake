@@ -24,5 +24,5 @@ else()
   message(STATUS "MLX ${MLX_WANTED} not found: no back end `mlx`")
   list(FILTER LAMELLA_SOURCES EXCLUDE REGEX "src/backends/mlx/")
   list(APPEND LAMELLA_SOURCES src/backends/mlx/absent.cpp src/backends/mlx/gpu_format.cpp src/backends/mlx/gpu_source.cpp
-       src/backends/mlx/gpu_wide.cpp)
+       src/backends/mlx/gpu_layer_source.cpp src/backends/mlx/gpu_wide.cpp)
 endif()

@@ -99,6 +99,9 @@ class Backend {
   // Names of the rows that the table has for an op, in order of preference; what `force_row`
   // chooses among.
   virtual std::vector<std::string> rows(const Op& op) const = 0;
+  // Prompt tokens that a step takes best: more reads the weights less often, less keeps what lies
+  // between the products in caches.
+  virtual int64_t prompt_step() const { return 512; }
 };
 
 }  // namespace lamella

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   ModelFlags model;
-  int64_t prefill = 256, decode = 64, depth = 128, sequences = 1, repeat = 3, rounds = 1;
+  int64_t prefill = 256, decode = 64, depth = 128, sequences = 1, repeat = 3, rounds = 1, chunk = 0;
   std::string peer;
   bool machine = false, json = false;
 };
@@ -73,7 +73,7 @@ double time_prefill(Engine& engine, const Options& o) {
   for (int64_t i = 0; i < o.repeat; ++i) {
     Sequence sequence(engine);
     const auto start = Clock::now();
-    prefill(engine, sequence, tokens, kPromptStep, Rows::last);
+    prefill(engine, sequence, tokens, o.chunk, Rows::last);
     const double seconds = seconds_since(start);
     if (i == 0 || seconds < best) best = seconds;
   }
@@ -88,7 +88,7 @@ double time_decode(Engine& engine, const Options& o) {
   std::vector<StepItem> items;
   for (int64_t i = 0; i < o.sequences; ++i) {
     sequences.push_back(std::make_unique<Sequence>(engine));
-    prefill(engine, *sequences.back(), before, kPromptStep, Rows::last);
+    prefill(engine, *sequences.back(), before, o.chunk, Rows::last);
     items.push_back({sequences.back().get(), {}, Rows::last});
   }
   double best = 0;
@@ -231,6 +231,8 @@ void add_bench(Command c) {
   auto o = std::make_shared<Options>();
   add_model_flags(c, o->model, false);
   c.integer("--prefill", "N", o->prefill, {1, 1 << 20}, "tokens of the prompt that is timed");
+  c.integer("--chunk", "N", o->chunk, {0},
+            "prompt tokens a step; 0: as many as the back end takes best");
   c.integer("--decode", "N", o->decode, {1, 1 << 20}, "tokens of the answer that is timed");
   c.integer("--depth", "N", o->depth, {1, 1 << 20}, "tokens that stand before those of decode");
   c.integer("--sequences", "N", o->sequences, {1, 1024}, "that decode together");

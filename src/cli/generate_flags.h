@@ -12,7 +12,7 @@
 namespace lamella::cli {
 
 struct GenerateFlags {
-  int64_t n = 128, chunk = kPromptStep;
+  int64_t n = 128, chunk = 0;
   SamplerFlags sampler;
   std::string grammar;
 };

@@ -23,7 +23,6 @@ ModelMemory estimate_model_memory(const ModelFlags& flags) {
   ModelMemory m;
   m.kv_type = load.kv_type.name();
   m.context = load.context > 0 ? load.context : std::min(kDefaultContext, model.info.context);
-  m.prefill_tokens = std::min(kPromptStep, m.context);
   for (const auto& [name, tensor] : model.weights)
     m.weights += static_cast<int64_t>(tensor.bytes());
   const EntryBytes entry = entry_bytes(model.graph);
@@ -32,6 +31,7 @@ ModelMemory estimate_model_memory(const ModelFlags& flags) {
   m.kv_a_position = entry.page / page;
   m.recurrent = Engine::slots_for({.max_sequences = 1}) * entry.slot;
   const auto backend = make_backend(load.backend, 1);
+  m.prefill_tokens = std::min(backend->prompt_step(), m.context);
   const auto arena = [&](Phase phase, int64_t tokens) {
     const auto program = compile(model.graph, *backend, {.phase = phase, .exact = load.exact});
     return program->estimate_memory(bind_step(program->graph(), m.context, {tokens, m.context}))

@@ -39,11 +39,11 @@ Programs compile_phases(const Graph& graph, const Backend& backend, const Engine
 
 // What the plans of both phases place at the end of the context, with prompts in steps of the usual
 // size.
-int64_t planned_bytes(const Programs& programs, int64_t context) {
+int64_t planned_bytes(const Programs& programs, int64_t context, int64_t prompt_step) {
   int64_t bytes = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     const int64_t tokens =
-        i == static_cast<size_t>(Phase::bulk) ? std::min(kPromptStep, context) : 1;
+        i == static_cast<size_t>(Phase::bulk) ? std::min(prompt_step, context) : 1;
     DimBinding binding = bind_step(programs[i]->graph(), context, {tokens, context});
     for (std::optional<int64_t>& size : binding)
       if (!size) size = 1;  // such as a slot of one sequence
@@ -290,9 +290,10 @@ Engine::Engine(Model model, std::shared_ptr<const Weights> weights, const Backen
       page_(info_.page),
       context_(wanted_context(info_, options)),
       max_pages_((context_ + page_ - 1) / page_),
+      prompt_step_(backend.prompt_step()),
       programs_(compile_phases(model.graph, backend, options)),
       pool_(model.graph, n_pages_for(model.graph, options, max_pages_),
-            n_slots_for(model.graph, options), planned_bytes(programs_, context_)),
+            n_slots_for(model.graph, options), planned_bytes(programs_, context_, prompt_step_)),
       snapshots_(pool_, options.snapshot_bytes),
       snapshot_every_(options.snapshot_every),
       kept_states_(options.kept_states) {

@@ -23,9 +23,6 @@ class Engine;
 // Positions are i32 and pages are counted; beyond this no memory would hold them anyway.
 inline constexpr int64_t kMaxContext = int64_t{1} << 30;
 
-// Tokens of a prompt that a step takes, unless it is told otherwise.
-inline constexpr int64_t kPromptStep = 512;
-
 // A sequence's pages, recurrent states and history. Belongs to one engine; they go back when it
 // ends. They may be shared with other sequences of the engine: a page that is written to is copied
 // first, a state is never written to again.
@@ -125,6 +122,8 @@ class Engine {
 
   const ModelInfo& info() const { return info_; }
   int64_t context() const { return context_; }
+  // Tokens of a prompt that a step takes, unless it is told otherwise.
+  int64_t prompt_step() const { return prompt_step_; }
   int64_t kv_bytes() const { return pool_.bytes(); }
   int64_t n_free_pages() const { return pool_.pages().n_free(); }
   // Positions that steps ran again because a recurrent state was gone.
@@ -161,7 +160,7 @@ class Engine {
 
   ModelInfo info_;
   std::shared_ptr<const Weights> weights_;
-  int64_t page_ = 0, context_ = 0, max_pages_ = 0;
+  int64_t page_ = 0, context_ = 0, max_pages_ = 0, prompt_step_ = 0;
   std::array<std::shared_ptr<const Program>, 2> programs_;  // by phase
   std::unique_ptr<Execution> executions_[2];
   KvPool pool_;

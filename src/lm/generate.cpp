@@ -88,7 +88,8 @@ size_t next_part(int64_t position, size_t left, int64_t chunk) {
 
 Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
                Rows rows) {
-  CHECK_USER(chunk >= 1, "chunk: got ", chunk, "; want 1 or more");
+  CHECK_USER(chunk >= 0, "chunk: got ", chunk, "; want 0 or more");
+  if (chunk == 0) chunk = engine.prompt_step();
   CHECK_USER(!tokens.empty(), "prompt: no tokens; want at least one");
   const int64_t room = engine.context() - sequence.length();
   CHECK_USER(static_cast<int64_t>(tokens.size()) <= room, "prompt: too long for the context; got ",

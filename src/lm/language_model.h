@@ -71,7 +71,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name, int threads,
 struct GenerateOptions {
   int64_t max_tokens = 128;
   SamplerOptions sampler = {};
-  int64_t chunk = kPromptStep;                 // prompt tokens a step
+  int64_t chunk = 0;                           // prompt tokens a step; 0: Engine::prompt_step
   bool stop_at_end = true;                     // at a token that ends generation
   std::vector<std::string> stop_strings = {};  // the answer ends before the first of them
   // DRY sees no repetition across tokens with one of these characters, unless the sampler's options
@@ -98,8 +98,8 @@ struct Generation {
 Generation generate(LanguageModel& model, Sequence& sequence, std::span<const int32_t> prompt,
                     const GenerateOptions& options);
 
-// Runs `tokens` in steps of at most `chunk`; logits f32 of the last one or of all. Where `chunk` is
-// a multiple of 64, steps end at positions that are.
+// Runs `tokens` in steps of at most `chunk` (0: Engine::prompt_step); logits f32 of the last one or
+// of all. Where `chunk` is a multiple of 64, steps end at positions that are.
 Tensor prefill(Engine& engine, Sequence& sequence, std::span<const int32_t> tokens, int64_t chunk,
                Rows rows);
 

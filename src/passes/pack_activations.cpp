@@ -8,6 +8,7 @@
 
 #include "lamella/base/error.h"
 #include "lamella/ir/rewrite.h"
+#include "lamella/ops/attention/paged_attention.h"
 #include "lamella/ops/linalg/gated_mlp_up.h"
 #include "lamella/ops/linalg/linear.h"
 #include "lamella/ops/linalg/matmul.h"
@@ -32,7 +33,7 @@ Value multiply_in_parts(Value x, Value w, const AttrBox& attrs, DType encoding) 
   return sum(products, {.axes = {0}});
 }
 
-// The products that can be asked to round both operands to bf16.
+// What can be asked to round both operands to bf16.
 struct RoundingRow {
   const Op* op;
   AttrBox (*rounded)(const AttrBox& attrs);
@@ -46,7 +47,8 @@ AttrBox rounded_attrs(const AttrBox& attrs) {
 constexpr RoundingRow kRounding[] = {{&op<GatedMlpUp>, rounded_attrs<GatedMlpUp>},
                                      {&op<Linear>, rounded_attrs<Linear>},
                                      {&op<Matmul>, rounded_attrs<Matmul>},
-                                     {&op<MultiLinear>, rounded_attrs<MultiLinear>}};
+                                     {&op<MultiLinear>, rounded_attrs<MultiLinear>},
+                                     {&op<PagedAttention>, rounded_attrs<PagedAttention>}};
 
 AttrBox rounded(const Node& n) {
   for (const RoundingRow& row : kRounding)

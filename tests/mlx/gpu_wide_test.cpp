@@ -53,7 +53,7 @@ std::string function(const GpuKernel& kernel, const std::string& name, const std
                      const char* y) {
   return str(
       "#undef F\n#undef RIGHT\nnamespace in_", name, " {\n", first,
-      "static void run(const float*, const u8*, const int*, const int*, float*) {\n",
+      "static void run() {\n",
       test::kShimPlaces, "auto y = ", y, ";\n", kernel.body, "}\n}\n", "extern \"C\" void ", name,
       "(const void* const* in, const int* sizes, void* out, u32* w, int* flags, ",
       "int groups) {\n  bind(in, sizes, out, w, flags);\n  shim_kernel = in_", name,

@@ -47,6 +47,12 @@ std::optional<mx::Dtype> mlx_dtype(DType dtype) {
   return std::nullopt;
 }
 
+DType dtype_of(mx::Dtype dtype) {
+  for (const DtypeRow& row : kDtypes)
+    if (row.mlx == dtype) return row.dtype;
+  throw InternalError("mlx: an array of a type that no tensor has");
+}
+
 mx::Dtype carried_dtype(DType dtype) { return mlx_dtype(dtype).value_or(mx::uint8); }
 
 mx::Shape mlx_shape(std::span<const int64_t> shape) {

@@ -16,6 +16,7 @@ namespace mx = ::mlx::core;
 
 // MLX's name of a type; none for those that it lacks: they are carried as flat bytes.
 std::optional<mx::Dtype> mlx_dtype(DType dtype);
+DType dtype_of(mx::Dtype dtype);
 
 // What an array of that type has as its element type and sizes. UserError where MLX's 32-bit sizes
 // do not hold them.

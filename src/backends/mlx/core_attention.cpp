@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "lamella/backends/mlx/array.h"
-#include "lamella/backends/mlx/core_kernel.h"
+#include "lamella/backends/mlx/core_layer.h"
+#include "lamella/backends/mlx/sequences.h"
 #include "lamella/base/error.h"
 #include "lamella/ops/attention/alibi.h"
 #include "lamella/ops/attention/kv_append.h"
@@ -58,45 +59,6 @@ Arrays softmax_row(LowerCx& cx) {
   return {as_output(cx, mx::softmax(wide(cx, x), axis, true, cx.stream))};
 }
 
-// Where sequences lie, as the run was given it. Checks every number that it hands out.
-class Sequences {
- public:
-  Sequences(LowerCx& cx, size_t first, int64_t n_tokens, int64_t n_pages, int64_t page)
-      : cx_(cx),
-        start_(cx.given(first).to_ints()),
-        table_(cx.given(first + 1).to_ints()),
-        length_(cx.given(first + 2).to_ints()),
-        n_pages_(n_pages),
-        page_(page) {
-    bool fits = start_.front() == 0 && start_.back() == n_tokens;
-    for (size_t s = 0; s < length_.size(); ++s)
-      fits = fits && start_[s + 1] >= start_[s] && length_[s] >= start_[s + 1] - start_[s];
-    CHECK_USER(fits, cx.where(), ": bad value; q_start does not divide the ", n_tokens,
-               " tokens, or kv_len is less than them");
-  }
-
-  size_t n() const { return length_.size(); }
-  int64_t start(size_t s) const { return start_[s]; }
-  int64_t n_new(size_t s) const { return start_[s + 1] - start_[s]; }
-  int64_t length(size_t s) const { return length_[s]; }
-  int64_t page(size_t s, int64_t i) const {
-    const int64_t slots = static_cast<int64_t>(table_.size() / length_.size());
-    CHECK_USER(i < slots, cx_.where(), ": index out of range; got page ", i, " of ", slots);
-    const int64_t at = static_cast<int64_t>(s) * slots + i, id = table_[static_cast<size_t>(at)];
-    CHECK_USER(id >= 0 && id < n_pages_, cx_.where(), ": index out of range; got ", id,
-               " at position ", at);
-    return id;
-  }
-  int64_t row(size_t s, int64_t position) const {
-    return page(s, position / page_) * page_ + position % page_;
-  }
-
- private:
-  LowerCx& cx_;
-  std::vector<int64_t> start_, table_, length_;
-  int64_t n_pages_, page_;
-};
-
 mx::array indices_of(LowerCx& cx, const std::vector<int32_t>& values) {
   const Tensor t = Tensor::copy_of(kI32, {static_cast<int64_t>(values.size())}, values.data());
   return cx.run.memory.give(t);
@@ -108,11 +70,11 @@ Arrays places_of(LowerCx& cx, int64_t n_tokens, int64_t n_pages, int64_t page) {
                              str("places ", n_tokens, " ", n_pages, " ", page));
   const auto found = cx.run.made.find(key);
   if (found != cx.run.made.end()) return found->second;
-  const Sequences sequences(cx, 2, n_tokens, n_pages, page);
+  const Sequences& sequences = Sequences::of(cx, 2, n_tokens, n_pages, page);
   std::map<int64_t, int32_t> last;
   for (size_t s = 0; s < sequences.n(); ++s)
     for (int64_t i = 0; i < sequences.n_new(s); ++i)
-      last[sequences.row(s, sequences.length(s) - sequences.n_new(s) + i)] =
+      last[sequences.row(cx, s, sequences.length(s) - sequences.n_new(s) + i)] =
           static_cast<int32_t>(sequences.start(s) + i);
   std::vector<int32_t> pages, rows, tokens;
   for (const auto& [row, token] : last) {
@@ -135,7 +97,9 @@ bool appends_given(const Graph& g, const Node& n) {
          is_up_to_f32(g.type(n.inputs[1]).dtype);
 }
 
-Arrays kv_append_row(LowerCx& cx) {
+}  // namespace
+
+Arrays append_by_scatter(LowerCx& cx) {
   const mx::array &cache = cx.in(0), &added = cx.in(1);
   if (added.size() == 0 || cache.size() == 0) return {cache};
   const Arrays places = places_of(cx, added.shape(0), cache.shape(0), cache.shape(1));
@@ -146,11 +110,14 @@ Arrays kv_append_row(LowerCx& cx) {
   return {mx::scatter(cache, {places[0], places[1]}, rows, {0, 1}, cx.stream)};
 }
 
+namespace {
+
 // Keys or values of a sequence, [1, heads, length, size]: neighbouring pages as they lie.
 mx::array rows_of(LowerCx& cx, const mx::array& pages, const Sequences& sequences, size_t s) {
   const int page = pages.shape(1), length = static_cast<int>(sequences.length(s));
   std::vector<int32_t> ids;
-  for (int i = 0; i * page < length; ++i) ids.push_back(static_cast<int32_t>(sequences.page(s, i)));
+  for (int i = 0; i * page < length; ++i)
+    ids.push_back(static_cast<int32_t>(sequences.page(cx, s, i)));
   bool is_run = true;
   for (size_t i = 0; i < ids.size(); ++i)
     is_run = is_run && ids[i] == ids[0] + static_cast<int32_t>(i);
@@ -233,7 +200,7 @@ Arrays paged_attention_row(LowerCx& cx) {
   const mx::Shape shape = cx.out_shape(0);
   if (q.size() == 0 || k.size() == 0 || v.size() == 0)
     return {mx::zeros(shape, cx.out_dtype(0), cx.stream)};
-  const Sequences sequences(cx, 3, q.shape(0), k.shape(0), k.shape(1));
+  const Sequences& sequences = Sequences::of(cx, 3, q.shape(0), k.shape(0), k.shape(1));
   const float scale =
       static_cast<float>(a.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape(2)))));
   const mx::array all = mx::transpose(wide(cx, q), {1, 0, 2}, cx.stream);
@@ -379,25 +346,6 @@ Arrays axial_rope_row(LowerCx& cx) {
   return {as_output(cx, mx::concatenate(parts, 2, cx.stream))};
 }
 
-bool turns_f32(const Graph& g, const Node& n) {
-  return turns_given(g, n) && g.type(n.inputs[0]).dtype == kF32;
-}
-
-Arrays rope_kernel_row(LowerCx& cx) {
-  const mx::array& x = cx.in(0);
-  const int n = n_rotated(cx, cx.attrs<Rope::Attrs>().n_rot), size = static_cast<int>(x.size());
-  if (size == 0 || n == 0) return {x};
-  const Arrays turns = turns_of(cx, n);
-  const bool halves = cx.attrs<Rope::Attrs>().pairing == RopePairing::halves;
-  const int groups = (size + kRope.threads - 1) / kRope.threads;
-  const KernelCall call{
-      kRope,
-      nullptr,
-      {{"HEADS", x.shape(1)}, {"DIM", x.shape(2)}, {"TURNED", n}, {"APART", halves ? n / 2 : 1}},
-      {"x", "c", "s"}};
-  return {run_kernel(cx, call, {x, turns[0], turns[1]}, x.shape(), groups, 1)};
-}
-
 bool is_to_f32(const Graph&, const Node& n) { return is_up_to_f32(n.outputs[0].dtype); }
 
 Arrays alibi_row(LowerCx& cx) {
@@ -420,12 +368,12 @@ std::span<const CoreRow> core_attention_rows() {
   static constexpr CoreRow kRows[] = {
       {&op<Alibi>, "mlx::core::multiply", alibi_row, is_to_f32},
       {&op<AxialRope>, "mlx::core::multiply", axial_rope_row, turns_given, kReadsGiven},
-      {&op<KvAppend>, "mlx::core::scatter", kv_append_row, appends_given, kReadsGiven | kAppends},
+      {&op<KvAppend>, "mlx::core::scatter", append_by_scatter, appends_given,
+       kReadsGiven | kAppends},
       {&op<LayerNorm>, "mlx::core::fast::layer_norm", layer_norm_row, is_narrow_or_f32},
       {&op<PagedAttention>, "mlx::core::fast::scaled_dot_product_attention", paged_attention_row,
        attends_given, kReadsGiven},
       {&op<RmsNorm>, "mlx::core::fast::rms_norm", rms_norm_row, is_narrow_or_f32},
-      {&op<Rope>, "kernel rope", rope_kernel_row, turns_f32, kReadsGiven | kKernel},
       {&op<Rope>, "mlx::core::multiply", rope_row, turns_given, kReadsGiven},
       {&op<RopeSections>, "mlx::core::multiply", rope_sections_row, turns_given, kReadsGiven},
       {&op<Softmax>, "mlx::core::softmax", softmax_row, is_narrow_or_f32},

@@ -1,7 +1,9 @@
-// Running a kernel source on the GPU.
+// Running kernel sources on the GPU.
 #pragma once
 
-#include <string>
+#include <array>
+#include <map>
+#include <string_view>
 #include <vector>
 
 #include "lamella/backends/mlx/core_row.h"
@@ -13,11 +15,31 @@ struct KernelCall {
   const GpuKernel& kernel;
   const GpuFormat* format = nullptr;  // whose `decode` it uses
   std::vector<GpuConstant> constants;
-  std::vector<std::string> inputs;  // their names in the source
+  std::vector<std::string_view> inputs;  // their names in the source, literals
+  size_t parts = 0;                      // the lines of gpu_parts stand in front
+};
+struct KernelOutput {
+  std::string_view name;
+  mx::Shape shape;
+  mx::Dtype dtype = mx::float32;
 };
 
-// The f32 result of groups_x by groups_y groups.
-mx::array run_kernel(LowerCx& cx, const KernelCall& call, const Arrays& inputs, mx::Shape shape,
-                     int groups_x, int groups_y);
+// What was made of kernels' sources, by all that the text depends on and the grid: to write a
+// source takes longer than to run it. One run at a time uses it.
+class KernelCache {
+ public:
+  using Key = std::vector<int64_t>;
+  std::shared_ptr<mx::Primitive>& at(Key key);
+
+ private:
+  static constexpr size_t kMost = 4096;
+  std::map<Key, std::shared_ptr<mx::Primitive>> made_;
+};
+
+Arrays run_kernel(LowerCx& cx, const KernelCall& call, Arrays inputs,
+                  const std::vector<KernelOutput>& outputs, int groups_x, int groups_y = 1);
+
+// A constant of a kernel that is a float.
+int bits_of(double value);
 
 }  // namespace lamella::on_mlx

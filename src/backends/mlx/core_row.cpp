@@ -6,9 +6,20 @@
 #include <algorithm>
 
 #include "lamella/backends/mlx/array.h"
+#include "lamella/backends/mlx/turn_tables.h"
+#include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
+#include "lamella/ops/shape/reshape.h"
 
 namespace lamella::on_mlx {
+
+void Lowering::start() {
+  checks.clear();
+  made.clear();
+  sequences.reset();
+  if (turns) turns->start();
+  scratch_bytes = 0;
+}
 
 mx::Shape LowerCx::out_shape(size_t i) const {
   std::vector<int64_t> shape;
@@ -23,6 +34,14 @@ std::vector<int64_t> LowerCx::known(size_t i) const {
   std::vector<int64_t> out;
   for (Dim d : *graph_.known(node().inputs[i])) out.push_back(value(d));
   return out;
+}
+
+mx::array LowerCx::whole(size_t i) const {
+  const mx::array& x = in(i);
+  ValueId from = node().inputs[i];
+  while (graph_.node(from).is(op<Reshape>)) from = graph_.node(from).inputs[0];
+  const bool is_part = planned::view_rule(graph_, graph_.node(from)) && x.dtype() != mx::uint8;
+  return is_part ? mx::multiply(x, mx::astype(mx::array(1), x.dtype(), stream), stream) : x;
 }
 
 mx::array LowerCx::checked(const mx::array& indices, int64_t size) {
@@ -66,9 +85,9 @@ void LowerCx::check_matrices(const mx::array& is_bad, planned::Status::Code prob
 std::span<const CoreRow> core_rows() {
   static const std::vector<CoreRow> rows = [] {
     std::vector<CoreRow> all;
-    for (auto list :
-         {core_kernel_rows, core_shape_rows, core_math_rows, core_reduce_rows, core_attention_rows,
-          core_index_rows, core_random_rows, core_spatial_rows, core_wide_rows, core_packed_rows}) {
+    for (auto list : {core_kernel_rows, core_layer_rows, core_shape_rows, core_math_rows,
+                      core_reduce_rows, core_attention_rows, core_index_rows, core_random_rows,
+                      core_spatial_rows, core_wide_rows, core_packed_rows}) {
       const auto rows = list();
       all.insert(all.end(), rows.begin(), rows.end());
     }

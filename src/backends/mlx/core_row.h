@@ -16,6 +16,12 @@
 #include "lamella/ir/graph.h"
 #include "lamella/passes/target.h"
 
+namespace lamella {
+
+struct MlxEmulation;
+
+}  // namespace lamella
+
 namespace lamella::on_mlx {
 
 namespace mx = ::mlx::core;
@@ -31,6 +37,10 @@ struct IndexCheck {
   planned::Status::Code problem = planned::Status::index_out_of_range;
 };
 
+class KernelCache;
+class Sequences;
+class TurnTables;
+
 // What the nodes of one run share while they are lowered.
 struct Lowering {
   mx::Stream stream;
@@ -41,6 +51,21 @@ struct Lowering {
   std::vector<IndexCheck> checks;
   // Made of what the run was given, for all nodes that need the same: by its bytes, and what for.
   std::map<std::pair<const std::byte*, std::string>, Arrays> made;
+  std::shared_ptr<const Sequences> sequences;  // those read last
+  // Kept over runs.
+  std::shared_ptr<KernelCache> kernels;
+  std::shared_ptr<TurnTables> turns;
+  std::shared_ptr<const MlxEmulation> emulation;
+  // Of what rows made for one product alone, since the run last waited.
+  int64_t scratch_bytes = 0;
+
+  void start();
+};
+
+// Of a node being lowered: what its plan says.
+struct LowerPlan {
+  bool writes_in_place = false;           // the state that it updates
+  const std::vector<bool>* rounded = {};  // by output: whoever reads it rounds it to bf16
 };
 
 // A node being lowered: its inputs as arrays, its sizes bound.
@@ -48,12 +73,23 @@ class LowerCx {
  public:
   // `given`: of inputs that the run was given, the tensors themselves.
   LowerCx(const Graph& graph, uint32_t node, std::span<const mx::array* const> inputs,
-          std::span<const Tensor* const> given, Lowering& run)
-      : run(run), stream(run.stream), graph_(graph), node_(node), inputs_(inputs), given_(given) {}
+          std::span<const Tensor* const> given, LowerPlan plan, Lowering& run)
+      : run(run),
+        stream(run.stream),
+        graph_(graph),
+        node_(node),
+        inputs_(inputs),
+        given_(given),
+        plan_(plan) {}
 
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
   const mx::array& in(size_t i) const { return *inputs_[i]; }
   size_t n_inputs() const { return inputs_.size(); }
+  // An input that kernels read in eights: it begins where its memory does, and not at some element.
+  mx::array whole(size_t i) const;
+  bool writes_in_place() const { return plan_.writes_in_place; }
+  // Output o may be given in bf16.
+  bool may_round(size_t o) const { return plan_.rounded && (*plan_.rounded)[o]; }
   const Tensor& given(size_t i) const { return *given_[i]; }
   // Its bytes are those of every run.
   bool is_weight(size_t i) const { return !graph_.node(node().inputs[i]).is(op<Input>); }
@@ -87,17 +123,20 @@ class LowerCx {
   uint32_t node_;
   std::span<const mx::array* const> inputs_;
   std::span<const Tensor* const> given_;
+  LowerPlan plan_;
 };
 
 // What a row needs.
 enum CoreNeeds : uint32_t {
-  kReencodes = 1,   // a weight of a type that MLX lacks is given to it in another form
-  kReadsGiven = 2,  // the values of inputs that the run is given
-  kKernel = 4,      // a GPU, which compiles its source
-  kOnGpu = 16,      // a GPU, whose functions are more exact than MLX's on the CPU
-  kOffGpu = 64,     // MLX's CPU device
-  kF64Kernel = 32,  // that GPU computes in f64
-  kAppends = 8,     // (no need:) what it writes into a state lies where nothing counts as valid
+  kReencodes = 1,      // a weight of a type that MLX lacks is given to it in another form
+  kReadsGiven = 2,     // the values of inputs that the run is given
+  kKernel = 4,         // a GPU, which compiles its source
+  kOnGpu = 16,         // a GPU, whose functions are more exact than MLX's on the CPU
+  kOffGpu = 64,        // MLX's CPU device
+  kF64Kernel = 32,     // that GPU computes in f64
+  kAppends = 8,        // (no need:) what it writes into a state lies where nothing counts as valid
+  kTakesNarrow = 128,  // (no need:) inputs of f32 may come in bf16, where that is exact or all that
+                       // whoever reads them wants; the same goes for what it gives
 };
 
 // What the rows run on.
@@ -122,6 +161,7 @@ std::span<const CoreRow> core_reduce_rows();
 std::span<const CoreRow> core_index_rows();
 std::span<const CoreRow> core_attention_rows();
 std::span<const CoreRow> core_kernel_rows();
+std::span<const CoreRow> core_layer_rows();
 std::span<const CoreRow> core_random_rows();
 std::span<const CoreRow> core_spatial_rows();
 std::span<const CoreRow> core_wide_rows();
@@ -131,8 +171,11 @@ std::span<const CoreRow> core_packed_rows();
 // inputs and outputs have MLX's types, but for weights of rows that say so.
 const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget target,
                              std::string_view force = {});
-// On a GPU this product is faster with both operands rounded to bf16 (`compute: bf16`).
+// On a GPU this product, or attention, is faster with both operands rounded to bf16 (`compute:
+// bf16`).
 bool rounds_on_gpu(const Graph& graph, const Node& node, Phase phase);
+// The node rounds this input to bf16 before it does anything else.
+bool reads_rounded(const Node& node, size_t input);
 // The run is given this value, so that its bytes can be read while the node is lowered.
 bool is_given(const Graph& graph, const Node& node, size_t input);
 

@@ -140,7 +140,7 @@ std::span<const CoreRow> core_shape_rows() {
       {&op<Concat>, "mlx::core::concatenate", concat_rows},
       {&op<Expand>, "mlx::core::broadcast_to", expand_rows, is_view},
       {&op<Relayout>, "mlx::core::copy", relayout_rows},
-      {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view},
+      {&op<Reshape>, "mlx::core::reshape", reshape_rows, is_view, kTakesNarrow},
       {&op<Slice>, "mlx::core::slice", slice_rows, is_view},
       {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_known},
       {&op<SliceUpdate>, "mlx::core::slice_update", slice_update_rows, updates_given, kReadsGiven},

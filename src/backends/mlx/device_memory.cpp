@@ -34,7 +34,7 @@ mx::array DeviceMemory::upload(const Tensor& t) {
 }
 
 int64_t DeviceMemory::available_bytes() const {
-  if (!on_gpu_) return available_memory_bytes();
+  if (!has_own_) return available_memory_bytes();
   const auto& info = mx::device_info(mx::Device::gpu);
   const auto found = info.find("free_memory");
   const auto* bytes = found == info.end() ? nullptr : std::get_if<size_t>(&found->second);

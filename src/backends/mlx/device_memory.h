@@ -21,7 +21,8 @@ struct StateCell {
 
 class DeviceMemory {
  public:
-  explicit DeviceMemory(bool on_gpu) : on_gpu_(on_gpu) {}
+  // `emulated`: the GPU's memory is the CPU's.
+  DeviceMemory(bool on_gpu, bool emulated) : on_gpu_(on_gpu), has_own_(on_gpu && !emulated) {}
   bool on_gpu() const { return on_gpu_; }
 
   // An array of the tensor's bytes: the same ones on the CPU, a copy on a GPU.
@@ -46,7 +47,7 @@ class DeviceMemory {
     std::weak_ptr<Storage> bytes;
     ::mlx::core::array array;
   };
-  const bool on_gpu_;
+  const bool on_gpu_, has_own_;
   std::mutex mutex_;
   std::map<const std::byte*, Weight> weights_;
   std::map<const Storage*, std::weak_ptr<StateCell>> cells_;

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "lamella/backends/mlx/array.h"
+#include "lamella/backends/mlx/core_kernel.h"
+#include "lamella/backends/mlx/turn_tables.h"
 #include "lamella/base/error.h"
 #include "lamella/base/text.h"
 #include "lamella/ops/evaluate.h"
@@ -48,7 +50,11 @@ MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
                 *plan_->device->memory,
                 binding_,
                 {},
-                {}} {
+                {},
+                {},
+                std::make_shared<KernelCache>(),
+                std::make_shared<TurnTables>(),
+                plan_->device->emulation} {
   shapes_.resize(plan_->n_values);
   arrays_.resize(plan_->n_values);
   constants_.resize(plan_->n_values);
@@ -74,8 +80,7 @@ void MlxFrame::run(const RunArgs& args) {
   check_cancelled(cancel_);
   // MLX would make a stream, and a thread, for every thread that evaluates.
   mx::set_default_stream(stream_);
-  lowering_.checks.clear();
-  lowering_.made.clear();
+  lowering_.start();
   effects_.clear();
   try {
     bind(args);
@@ -91,9 +96,11 @@ void MlxFrame::run(const RunArgs& args) {
     throw DeviceError(str("mlx: ", e.what()));
   }
   std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
+  going_.reset();
 }
 
 void MlxFrame::forget_run() {
+  going_.reset();
   is_bound_ = false;
   restore_states();
   std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
@@ -178,16 +185,14 @@ std::vector<int64_t> MlxFrame::shape_of(uint32_t value) const {
 void MlxFrame::give(const RunArgs& args) {
   const Graph& g = plan_->graph;
   DeviceMemory& memory = *plan_->device->memory;
-  auto given = [&](const Tensor& t) { return memory.give(t); };
   for (size_t i = 0; i < given_ids_.size(); ++i)
     given_[plan_->value(given_ids_[i])] = &given_tensor(args, i);
-  for (size_t i = 0; i < args.inputs.size(); ++i) {
-    arrays_[plan_->value(g.inputs()[i])] = given(args.inputs[i]);
+  give_inputs(args);
+  for (size_t i = 0; i < args.inputs.size(); ++i)
     plan_->cross(plan_->value(g.inputs()[i]), args.inputs[i].shape());
-  }
   if (memory.on_gpu()) take_states(args);
   for (size_t i = 0; i < args.states.size() && !memory.on_gpu(); ++i)
-    arrays_[plan_->value(g.states()[i].in)] = given(args.states[i]);
+    arrays_[plan_->value(g.states()[i].in)] = memory.give(args.states[i]);
   for (size_t i = 0; i < args.parameters.size(); ++i) {
     auto& [data, held] = parameters_[i];
     if (!held || data != args.parameters[i].data()) {
@@ -206,6 +211,39 @@ void MlxFrame::give(const RunArgs& args) {
   }
 }
 
+// On a GPU all indices and lengths are one array: each array of the caller's costs a fault on
+// either side, more than a kernel takes.
+void MlxFrame::give_inputs(const RunArgs& args) {
+  constexpr size_t kAligned = 4;  // elements
+  const Graph& g = plan_->graph;
+  DeviceMemory& memory = *plan_->device->memory;
+  std::vector<int32_t> all;
+  std::vector<size_t> at(args.inputs.size(), 0);
+  const auto is_packed = [&](const Tensor& t) {
+    return memory.on_gpu() && t.dtype() == kI32 && t.numel() > 0 && t.is_contiguous();
+  };
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    const Tensor& t = args.inputs[i];
+    if (!is_packed(t)) continue;
+    at[i] = all.size();
+    all.insert(all.end(), t.as<int32_t>(), t.as<int32_t>() + t.numel());
+    all.resize((all.size() + kAligned - 1) / kAligned * kAligned);
+  }
+  Held packed;
+  if (!all.empty())
+    packed = memory.give(Tensor::copy_of(kI32, {static_cast<int64_t>(all.size())}, all.data()));
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    const Tensor& t = args.inputs[i];
+    Held& array = arrays_[plan_->value(g.inputs()[i])];
+    if (!is_packed(t)) {
+      array = memory.give(t);
+      continue;
+    }
+    const int from = static_cast<int>(at[i]), end = from + static_cast<int>(t.numel());
+    array = mx::reshape(mx::slice(*packed, {from}, {end}, stream_), mlx_shape(t.shape()), stream_);
+  }
+}
+
 void MlxFrame::evaluate_now(Arrays arrays) {
   if (!arrays.empty() && !is_direct_) mx::eval(std::move(arrays));
   run_->finish();
@@ -213,6 +251,7 @@ void MlxFrame::evaluate_now(Arrays arrays) {
 
 // The value as a tensor, computed now.
 Tensor MlxFrame::tensor_at(uint32_t value) {
+  arrays_[value] = typed(value);
   evaluate_now({*arrays_[value]});
   return tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value], *arrays_[value],
                    *plan_->device->cpu.pool);
@@ -238,6 +277,7 @@ void MlxFrame::put(uint32_t value, Tensor& to) {
 
 void MlxFrame::finish(const RunArgs& args) {
   const Graph& g = plan_->graph;
+  for (const NamedValue& o : g.outputs()) arrays_[plan_->value(o.id)] = typed(plan_->value(o.id));
   Arrays wanted = effects_;
   for (const NamedValue& o : g.outputs()) wanted.push_back(*arrays_[plan_->value(o.id)]);
   for (const StateSlot& s : g.states()) wanted.push_back(*arrays_[plan_->value(s.out)]);

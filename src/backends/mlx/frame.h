@@ -39,14 +39,17 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   std::vector<int64_t> shape_of(uint32_t value) const;
   // --- building
   void give(const RunArgs& args);
+  void give_inputs(const RunArgs& args);
   void build();
   void build_steps(uint32_t first, uint32_t end);
   void build_step(uint32_t s);
+  void set_going(uint32_t s);
   // --- compiling
   void build_compiled(uint32_t region);
   void call(Trace& trace, uint32_t region);
   Arrays trace_region(Trace& trace, uint32_t region, const Arrays& inputs);
   void free_values(const Region& region);
+  mx::array typed(uint32_t value) const;
   Arrays inputs_of(const Step& step) const;
   void set_outputs(const Step& step, const Arrays& outputs);
   Arrays lower_sizes(const Step& step);
@@ -90,6 +93,7 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   std::vector<Held> constants_;  // by value
   std::vector<std::shared_ptr<const BoundStep>> bound_steps_;
   Lowering lowering_;
+  Held going_;                                     // on a GPU: what the run was last set going for
   std::vector<std::shared_ptr<StateCell>> cells_;  // on a GPU: by state
   std::vector<bool> is_appended_;                  // by state: its memory may be written in place
   std::vector<TraceCache> traces_;                 // by region

@@ -43,8 +43,28 @@ void MlxFrame::build_steps(uint32_t first, uint32_t end) {
         if (const Held& held = arrays_[plan_->value({step.node, o})]) made.push_back(*held);
       evaluate_now(std::move(made));
     }
+    set_going(s);
     for (uint32_t v : step.dead) arrays_[v].reset();
   }
+}
+
+// Lets a GPU begin while later steps are built, and waits where much was made for single products:
+// that is let go when they have run.
+void MlxFrame::set_going(uint32_t s) {
+  constexpr uint32_t kSteps = 48;
+  constexpr int64_t kMostScratch = int64_t{1} << 30;
+  if (!plan_->device->on_gpu() || plan_->device->mode != MlxMode::lazy) return;
+  const bool is_full = lowering_.scratch_bytes > kMostScratch;
+  if (!is_full && s % kSteps != kSteps - 1) return;
+  Arrays made;
+  for (uint32_t o = 0; o < plan_->graph.nodes()[plan_->steps[s].node].outputs.size(); ++o)
+    if (const Held& held = arrays_[plan_->value({plan_->steps[s].node, o})]) made.push_back(*held);
+  if (made.empty()) return;
+  mx::async_eval(made);
+  if (!is_full) return;
+  lowering_.scratch_bytes = 0;
+  if (going_) mx::eval(*going_);
+  going_ = made[0];
 }
 
 template <Evaluate kEvaluate>
@@ -112,12 +132,20 @@ void MlxFrame::build_step(uint32_t s) {
   }
 }
 
+// The value in its own type: rows that say so take and give f32 in bf16 where nothing is lost.
+mx::array MlxFrame::typed(uint32_t value) const {
+  const mx::array& x = *arrays_[value];
+  if (!plan_->device->on_gpu()) return x;
+  const mx::Dtype want = carried_dtype(plan_->graph.type(plan_->ids[value]).dtype);
+  return x.dtype() == want ? x : mx::astype(x, want, stream_);
+}
+
 Arrays MlxFrame::inputs_of(const Step& step) const {
   const Node& node = plan_->graph.nodes()[step.node];
-  if (step.way == Way::view) return {*arrays_[plan_->value(node.inputs[0])]};
+  if (step.way == Way::view) return {typed(plan_->value(node.inputs[0]))};
   Arrays inputs;
   for (ValueId id : node.inputs)
-    if (!id.absent()) inputs.push_back(*arrays_[plan_->value(id)]);
+    if (!id.absent()) inputs.push_back(typed(plan_->value(id)));
   return inputs;
 }
 
@@ -148,14 +176,20 @@ Arrays MlxFrame::lower_sizes(const Step& step) {
 
 Arrays MlxFrame::lower_core(const Step& step) {
   const Node& node = plan_->graph.nodes()[step.node];
+  const bool takes_narrow = step.core->needs & kTakesNarrow;
+  Arrays widened;
+  widened.reserve(node.inputs.size());
   std::vector<const mx::array*> inputs;
   std::vector<const Tensor*> given;
   for (ValueId id : node.inputs) {
     const Held* held = id.absent() ? nullptr : &arrays_[plan_->value(id)];
     inputs.push_back(held && *held ? &**held : nullptr);
     given.push_back(id.absent() ? nullptr : given_[plan_->value(id)]);
+    if (takes_narrow || !inputs.back()) continue;
+    widened.push_back(typed(plan_->value(id)));
+    inputs.back() = &widened.back();
   }
-  LowerCx cx(plan_->graph, step.node, inputs, given, lowering_);
+  LowerCx cx(plan_->graph, step.node, inputs, given, {step.in_place, &step.rounded}, lowering_);
   return step.core->lower(cx);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lamella/base/error.h"
 #include "lamella/quant/grids.h"
 #include "lamella/quant/iq4_nl.h"
 #include "lamella/quant/mxfp4.h"
@@ -11,15 +12,18 @@ namespace lamella::on_mlx {
 namespace {
 
 constexpr GpuFormat kFormats[] = {
-    {"f32", 8, 32, "for (int j = 0; j < 8; ++j) v[j] = f32(u32_at(b + 4 * j, 4));", "", true},
+    {"f32", 8, 32,
+     "u32 q[8]; four_words(b, q); four_words(b + 16, q + 4);"
+     "for (int j = 0; j < 8; ++j) v[j] = f32(q[j]);",
+     "", true},
     {"f16", 8, 16,
-     "eight q = eight_at(b, 16), r = eight_at(b + 8, 16);"
-     "for (int j = 0; j < 4; ++j) { v[j] = f16(two_of(q, j)); v[4 + j] = f16(two_of(r, j)); }",
+     "u32 q[4]; four_words(b, q);"
+     "for (int j = 0; j < 8; ++j) v[j] = f16(q[j / 2] >> j % 2 * 16 & 0xffff);",
      "", true},
     {"bf16", 8, 16,
-     "eight q = eight_at(b, 16), r = eight_at(b + 8, 16);"
-     "for (int j = 0; j < 4; ++j) {"
-     "  v[j] = f32(two_of(q, j) << 16); v[4 + j] = f32(two_of(r, j) << 16); }",
+     "u32 q[4]; four_words(b, q);"
+     "for (int j = 0; j < 8; ++j) v[j] = f32(j % 2 == 0 ? q[j / 2] << 16 : q[j / 2] & "
+     "0xffff0000u);",
      "", true},
     {"q4_0", 32, 18,
      "s = f16_at(b); eight q = eight_at(b + 2 + u % 2 * 8, 2);"
@@ -52,17 +56,14 @@ constexpr GpuFormat kFormats[] = {
      "for (int j = 0; j < 8; ++j)"
      "  c[j] = (byte_of(q, j) >> u % 16 / 4 * 2 & 3) - ((byte_of(top, j) >> u / 4 & 1) ? 0 : 4);"},
     {"q4_k", 256, 144,
-     "int g = u / 4; s = f16_at(b) * float(k_scale(b + 4, g));"
-     "m = f16_at(b + 2) * float(k_min(b + 4, g));"
-     "eight q = eight_at(b + 16 + g / 2 * 32 + u % 4 * 8, 8);"
-     "for (int j = 0; j < 8; ++j) c[j] = byte_of(q, j) >> g % 2 * 4 & 15;"},
+     "int g = u / 4; k_header(b, g, &s, &m);"
+     "eight q = shifted(eight_at(b + 16 + g / 2 * 32 + u % 4 * 8, 8), g % 2 * 4, 0x0f0f0f0fu);"
+     "for (int j = 0; j < 8; ++j) c[j] = byte_of(q, j);"},
     {"q5_k", 256, 176,
-     "int g = u / 4; s = f16_at(b) * float(k_scale(b + 4, g));"
-     "m = f16_at(b + 2) * float(k_min(b + 4, g));"
-     "eight q = eight_at(b + 48 + g / 2 * 32 + u % 4 * 8, 8), top = eight_at(b + 16 + u % 4 * 8, "
-     "8);"
-     "for (int j = 0; j < 8; ++j)"
-     "  c[j] = byte_of(q, j) >> g % 2 * 4 & 15 | (byte_of(top, j) >> g & 1) << 4;"},
+     "int g = u / 4; k_header(b, g, &s, &m);"
+     "eight q = shifted(eight_at(b + 48 + g / 2 * 32 + u % 4 * 8, 8), g % 2 * 4, 0x0f0f0f0fu),"
+     "  top = shifted(eight_at(b + 16 + u % 4 * 8, 8), g, 0x01010101u);"
+     "for (int j = 0; j < 8; ++j) c[j] = byte_of(q, j) | byte_of(top, j) << 4;"},
     {"q6_k", 256, 210,
      "int t = u % 16 / 4; s = f16_at(b + 208) * float(i8(b[192 + u / 2]));"
      "eight q = eight_at(b + u / 16 * 64 + t % 2 * 32 + u % 4 * 8, 2),"
@@ -96,7 +97,7 @@ constexpr GpuFormat kFormats[] = {
      "iq1"},
     {"iq4_nl", 32, 18,
      "s = f16_at(b); eight q = eight_at(b + 2 + u % 2 * 8, 2);"
-     "for (int j = 0; j < 8; ++j) c[j] = values[byte_of(q, j) >> u / 2 * 4 & 15];",
+     "for (int j = 0; j < 8; ++j) c[j] = value_at(byte_of(q, j) >> u / 2 * 4 & 15);",
      "iq4"},
     {"iq3_s", 256, 110,
      "int g = u / 4; s = f16_at(b) * float(1 + 2 * (b[106 + g / 2] >> g % 2 * 4 & 15));"
@@ -112,7 +113,7 @@ constexpr GpuFormat kFormats[] = {
      "int g = u / 4; int ls = b[4 + g / 2] >> g % 2 * 4 & 15 |"
      "  int(u16_at(b + 2) >> 2 * g & 3) << 4;"
      "s = f16_at(b) * float(ls - 32); eight q = eight_at(b + 8 + g * 16 + u % 2 * 8, 8);"
-     "for (int j = 0; j < 8; ++j) c[j] = values[byte_of(q, j) >> u % 4 / 2 * 4 & 15];",
+     "for (int j = 0; j < 8; ++j) c[j] = value_at(byte_of(q, j) >> u % 4 / 2 * 4 & 15);",
      "iq4"},
     {"iq1_m", 256, 56,
      "u32 bits = 0; for (int w = 0; w < 4; ++w) bits |= u16_at(b + 48 + 2 * w) >> 12 << 4 * w;"
@@ -134,7 +135,7 @@ constexpr GpuFormat kFormats[] = {
     {"mxfp4", 32, 17,
      "u32 e = b[0]; s = f32(e < 2 ? 0x200000u << e : e - 1 << 23);"
      "eight q = eight_at(b + 1 + u % 2 * 8, 1);"
-     "for (int j = 0; j < 8; ++j) c[j] = values[byte_of(q, j) >> u / 2 * 4 & 15];",
+     "for (int j = 0; j < 8; ++j) c[j] = value_at(byte_of(q, j) >> u / 2 * 4 & 15);",
      "fp4"},
     // E4M3 halved: as f32 bits, the exponent is 7 less its bias of 7, and one less for the half.
     {"nvfp4", 64, 36,
@@ -142,7 +143,7 @@ constexpr GpuFormat kFormats[] = {
      "s = e == 255 ? 240.0f : n == 127 ? 0.0f : n < 8 ? float(n) * 0.0009765625f"
      "  : f32((n << 20) + (119u << 23));"
      "eight q = eight_at(b + 4 + u / 2 * 8, 4);"
-     "for (int j = 0; j < 8; ++j) c[j] = values[byte_of(q, j) >> u % 2 * 4 & 15];",
+     "for (int j = 0; j < 8; ++j) c[j] = value_at(byte_of(q, j) >> u % 2 * 4 & 15);",
      "fp4"},
     {"q1_0", 128, 18,
      "s = f16_at(b); int q = b[2 + u];"
@@ -178,6 +179,20 @@ std::string array_text(std::string_view type, std::string_view name, std::span<c
   return out + "};\n";
 }
 
+// Few values are bits of a constant: nothing is read for them.
+std::string value_function(std::span<const int8_t> values) {
+  std::string out = "FN int value_at(int i) {\n";
+  const size_t n_words = (values.size() + 7) / 8;
+  for (size_t w = 0; w < n_words; ++w) {
+    uint64_t bits = 0;
+    for (size_t i = w * 8; i < std::min(values.size(), w * 8 + 8); ++i)
+      bits |= static_cast<uint64_t>(static_cast<uint8_t>(values[i])) << i % 8 * 8;
+    const std::string guard = w + 1 < n_words ? str("if (i < ", w * 8 + 8, ") ") : "";
+    out += str("  ", guard, "return i8((int)(", bits, "ull >> i % 8 * 8 & 255));\n");
+  }
+  return out + "}\n";
+}
+
 }  // namespace
 
 std::span<const GpuFormat> gpu_formats() { return kFormats; }
@@ -194,7 +209,7 @@ std::string gpu_table(std::string_view name) {
   for (const Book& book : books()) {
     if (book.name != name) continue;
     if (!book.grid.empty()) out += array_text("u16", "grid", book.grid);
-    if (!book.values.empty()) out += array_text("schar", "values", book.values);
+    if (!book.values.empty()) out += value_function(book.values);
   }
   return out;
 }

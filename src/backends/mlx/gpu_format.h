@@ -16,7 +16,7 @@ struct GpuFormat {
   std::string_view name;
   int block = 0, bytes = 0;  // elements and bytes of a block
   std::string_view unit;
-  std::string_view table = {};  // the code book that `grid` and `values` are
+  std::string_view table = {};  // the code book that `grid` and `value_at` are
   bool is_plain = false;        // sets v
 };
 
@@ -24,7 +24,7 @@ struct GpuFormat {
 const GpuFormat* gpu_format(DType dtype);
 std::span<const GpuFormat> gpu_formats();
 
-// The code books as source: arrays `grid` and `values`.
+// The code books as source: the array `grid`, the function `value_at`.
 std::string gpu_table(std::string_view name);
 
 }  // namespace lamella::on_mlx

@@ -68,8 +68,10 @@ class MlxBackend final : public Backend {
     device_.mode = options.mode;
     const bool on_gpu = options.device == MlxDevice::gpu;
     device_.lowering = on_gpu ? MlxLowering::gpu : options.lowering;
-    device_.memory = std::make_shared<on_mlx::DeviceMemory>(on_gpu);
-    device_.streams = std::make_shared<on_mlx::Streams>(on_gpu);
+    device_.emulation = options.emulation;
+    const bool emulates = on_gpu && options.emulation;
+    device_.memory = std::make_shared<on_mlx::DeviceMemory>(on_gpu, emulates);
+    device_.streams = std::make_shared<on_mlx::Streams>(on_gpu && !emulates);
     device_.counters = std::make_shared<on_mlx::Counters>();
     device_.reencoded = std::make_shared<on_mlx::Reencoded>();
   }
@@ -114,6 +116,9 @@ class MlxBackend final : public Backend {
                                           const CompileOptions& options) const override {
     return std::make_shared<MlxExecutable>(Plan::make(std::move(graph), device(options), options));
   }
+
+  // Its products want many rows, and its memory has room for what lies between them.
+  int64_t prompt_step() const override { return device_.on_gpu() ? 2048 : Backend::prompt_step(); }
 
   MlxCounts counts() const {
     const on_mlx::Counters& c = *device_.counters;

@@ -33,12 +33,15 @@ struct EnumNames<MlxDevice> {
   static constexpr std::array<std::string_view, 2> names{"cpu", "gpu"};
 };
 
+struct MlxEmulation;  // gpu_emulation.h
+
 struct MlxOptions {
   int threads = 0;                   // of the custom primitives; 0: one a core
   std::optional<cpu::Isa> isa = {};  // of the custom primitives; none: the best one here
   MlxMode mode = MlxMode::lazy;
   MlxLowering lowering = MlxLowering::cpu;
   MlxDevice device = MlxDevice::cpu;
+  std::shared_ptr<const MlxEmulation> emulation = {};  // tests: stands in for the device `gpu`
 };
 
 // False where Lamella was built without MLX; make_mlx_backend then throws a UserError that says so.

@@ -9,6 +9,7 @@
 #include "lamella/backends/planned/views.h"
 #include "lamella/base/error.h"
 #include "lamella/ops/quant/pack.h"
+#include "lamella/ops/shape/reshape.h"
 
 namespace lamella::on_mlx {
 namespace {
@@ -54,6 +55,7 @@ class Builder {
     alias_views();
     join_packs();
     find_dead();
+    if (plan_.device->on_gpu()) find_rounded();
     find_regions();
   }
 
@@ -278,6 +280,29 @@ class Builder {
     for (uint32_t v = 0; v < plan_.n_values; ++v)
       if (last[v] != kNone && !g_.nodes()[plan_.ids[v].node].op->has(kStructural))
         plan_.steps[last[v]].dead.push_back(v);
+  }
+
+  // Values that nothing reads but what rounds them to bf16 first, through reshapes too.
+  void find_rounded() {
+    std::vector<bool> is_rounded(plan_.n_values, true), is_read(plan_.n_values, false);
+    for (const NamedValue& o : g_.outputs()) is_rounded[plan_.value(o.id)] = false;
+    for (const StateSlot& s : g_.states()) is_rounded[plan_.value(s.out)] = false;
+    for (size_t s = plan_.steps.size(); s-- > 0;) {
+      Step& step = plan_.steps[s];
+      const Node& n = g_.nodes()[step.node];
+      for (uint32_t o = 0; o < n.outputs.size(); ++o) {
+        const uint32_t v = plan_.value({step.node, o});
+        step.rounded.push_back(is_rounded[v] && is_read[v] && n.outputs[o].dtype == kF32);
+      }
+      const bool passes = step.way == Way::core && n.is(op<Reshape>) && step.rounded[0];
+      for (size_t k = 0; reads(step.way) && k < n_read(n); ++k) {
+        if (n.inputs[k].absent()) continue;
+        const uint32_t v = plan_.value(n.inputs[k]);
+        is_read[v] = true;
+        const bool rounds = step.way == Way::core && reads_rounded(n, k);
+        if (!rounds && !(passes && k == 0)) is_rounded[v] = false;
+      }
+    }
   }
 
   // Cut where a step needs values; and so that no region is long, since MLX's compiler recurses.

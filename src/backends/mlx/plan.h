@@ -43,6 +43,7 @@ struct Device {
   std::shared_ptr<Counters> counters;
   std::shared_ptr<Reencoded> reencoded;
   std::shared_ptr<DeviceMemory> memory;
+  std::shared_ptr<const MlxEmulation> emulation;  // of the GPU, if it is none
 
   bool on_gpu() const { return memory->on_gpu(); }
   CoreTarget core_target() const { return {on_gpu(), mode == MlxMode::compiled}; }
@@ -76,6 +77,7 @@ struct Step {
   std::vector<std::shared_ptr<const Plan>> bodies;  // control
   std::shared_ptr<const Graph> meaning;             // reference: the node alone
   std::vector<uint32_t> dead;                       // values that no later step reads
+  std::vector<bool> rounded;                        // by output: see LowerPlan
   std::string why;                                  // rows that did not take it
 };
 
