@@ -39,6 +39,7 @@ struct shim_bf16 {
 #define SHARED static
 #define BARRIER shim_barrier()
 #define UNROLLED
+#define UNROLLED_BY_8
 #define INF __builtin_inff()
 #define MUL(a, b) ((a) * (b))
 #define SUB(a, b) ((a) - (b))

@@ -52,8 +52,7 @@ static void bind(const void* const* in, const int* sizes, void* out, u32* w, int
 std::string function(const GpuKernel& kernel, const std::string& name, const std::string& first,
                      const char* y) {
   return str(
-      "#undef F\n#undef RIGHT\nnamespace in_", name, " {\n", first,
-      "static void run() {\n",
+      "#undef F\n#undef RIGHT\nnamespace in_", name, " {\n", first, "static void run() {\n",
       test::kShimPlaces, "auto y = ", y, ";\n", kernel.body, "}\n}\n", "extern \"C\" void ", name,
       "(const void* const* in, const int* sizes, void* out, u32* w, int* flags, ",
       "int groups) {\n  bind(in, sizes, out, w, flags);\n  shim_kernel = in_", name,

@@ -24,7 +24,7 @@ namespace lamella::on_mlx {
 namespace {
 
 // MLX keeps what it has compiled by name alone, on disk too: the name says what the source is.
-Arrays first_run(LowerCx& cx, const KernelCall& call, const Arrays& inputs,
+Arrays first_run(Lowering& run, const KernelCall& call, const Arrays& inputs,
                  const std::vector<KernelOutput>& outputs, int groups_x, int groups_y) {
   const Dialect dialect = mx::metal::is_available() ? Dialect::metal : Dialect::cuda;
   const std::string header = gpu_prelude(dialect) + (call.format ? gpu_decoder(*call.format) : "");
@@ -41,10 +41,10 @@ Arrays first_run(LowerCx& cx, const KernelCall& call, const Arrays& inputs,
     shapes.push_back(y.shape);
     dtypes.push_back(y.dtype);
   }
-  if (cx.run.emulation)
+  if (run.emulation)
     return mx::array::make_arrays(
         shapes, dtypes,
-        emulated_kernel(*cx.run.emulation, call, inputs, outputs, groups_x, groups_y, cx.stream),
+        emulated_kernel(*run.emulation, call, inputs, outputs, groups_x, groups_y, run.stream),
         inputs);
   const std::string name =
       str("lamella_", call.format ? call.format->name : "", "_", call.kernel.name, "_",
@@ -55,7 +55,7 @@ Arrays first_run(LowerCx& cx, const KernelCall& call, const Arrays& inputs,
           : mx::fast::cuda_kernel(name, input_names, output_names, body, header);
   const int threads = call.kernel.threads;
   return kernel(inputs, shapes, dtypes, {groups_x * threads, groups_y, 1}, {threads, 1, 1}, {},
-                std::nullopt, false, cx.stream);
+                std::nullopt, false, run.stream);
 }
 
 KernelCache::Key key_of(const KernelCall& call, const Arrays& inputs,
@@ -79,12 +79,12 @@ std::shared_ptr<mx::Primitive>& KernelCache::at(Key key) {
   return made_[std::move(key)];
 }
 
-Arrays run_kernel(LowerCx& cx, const KernelCall& call, Arrays inputs,
+Arrays run_kernel(Lowering& run, const KernelCall& call, Arrays inputs,
                   const std::vector<KernelOutput>& outputs, int groups_x, int groups_y) {
   std::shared_ptr<mx::Primitive>& made =
-      cx.run.kernels->at(key_of(call, inputs, outputs, groups_x, groups_y));
+      run.kernels->at(key_of(call, inputs, outputs, groups_x, groups_y));
   if (!made) {
-    const Arrays y = first_run(cx, call, inputs, outputs, groups_x, groups_y);
+    const Arrays y = first_run(run, call, inputs, outputs, groups_x, groups_y);
     made = y[0].primitive_ptr();
     return y;
   }
@@ -97,6 +97,32 @@ Arrays run_kernel(LowerCx& cx, const KernelCall& call, Arrays inputs,
     dtypes.push_back(y.dtype);
   }
   return mx::array::make_arrays(std::move(shapes), dtypes, made, inputs);
+}
+
+// A GPU reads its launches' own bytes at no cost; memory that the caller wrote to, it first has to
+// fetch page by page.
+mx::array numbers_array(Lowering& run, const std::vector<int32_t>& numbers) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (int i = 0; i < kMostNumbers / kNumbersInOne; ++i) all.push_back(str("n", i));
+    return all;
+  }();
+  const size_t n = (numbers.size() + kNumbersInOne - 1) / kNumbersInOne;
+  CHECK_INTERNAL(n >= 1 && n <= gpu_numbers().size(), "mlx: ", numbers.size(), " numbers");
+  KernelCall call{gpu_numbers()[n - 1], nullptr, {}, {}};
+  Arrays inputs;
+  const mx::array nothing(0);
+  for (size_t i = 0; i < n; ++i) {
+    mx::Shape sizes;
+    for (size_t j = i * kNumbersInOne; j < (i + 1) * kNumbersInOne; ++j)
+      sizes.push_back(j < numbers.size() ? numbers[j] : 0);
+    mx::array& carrier = inputs.emplace_back(sizes, mx::int32, nullptr, Arrays{});
+    carrier.copy_shared_buffer(nothing);
+    carrier.set_status(mx::array::Status::available);
+    call.inputs.emplace_back(names[i]);
+  }
+  const int size = static_cast<int>(n) * kNumbersInOne;
+  return run_kernel(run, call, std::move(inputs), {{"y", {size}, mx::int32}}, 1)[0];
 }
 
 int bits_of(double value) { return std::bit_cast<int>(static_cast<float>(value)); }
@@ -204,7 +230,7 @@ class Products {
 
   int at_once() const { return m_ % 8 == 0 ? 8 : m_ % 4 == 0 ? 4 : m_ % 2 == 0 ? 2 : 1; }
   void add_rows(KernelCall& call) const {
-    const int rows = at_once(), unroll = rows > 2 ? 1 : rows == 1 && call.format->is_plain ? 4 : 2;
+    const int rows = at_once(), unroll = rows > 2 ? 1 : 2;
     call.constants.insert(call.constants.end(), {{"ROWS", rows}, {"UNROLL", unroll}});
   }
 
@@ -267,7 +293,7 @@ Arrays gated_row(LowerCx& cx) {
   const int activation = static_cast<int>(a.activation);
   if (products.is_few() && products.format(1) == products.format(2))
     return {mx::reshape(products.gated(activation), shape, cx.stream)};
-  const int n = products.n(1), groups = quotient_up(int64_t{products.m()} * n, kGate.threads);
+  const int n = products.n(1), groups = quotient_up(int64_t{products.m()} * n, 8 * kGate.threads);
   const mx::Dtype dtype = cx.may_round(0) ? mx::bfloat16 : mx::float32;
   const mx::array y =
       run_kernel(cx, {kGate, nullptr, {{"ACTIVATION", activation}}, {"x", "up"}},

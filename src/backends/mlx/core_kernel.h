@@ -36,8 +36,15 @@ class KernelCache {
   std::map<Key, std::shared_ptr<mx::Primitive>> made_;
 };
 
-Arrays run_kernel(LowerCx& cx, const KernelCall& call, Arrays inputs,
+Arrays run_kernel(Lowering& run, const KernelCall& call, Arrays inputs,
                   const std::vector<KernelOutput>& outputs, int groups_x, int groups_y = 1);
+inline Arrays run_kernel(LowerCx& cx, const KernelCall& call, Arrays inputs,
+                         const std::vector<KernelOutput>& outputs, int groups_x, int groups_y = 1) {
+  return run_kernel(cx.run, call, std::move(inputs), outputs, groups_x, groups_y);
+}
+
+// An array of these numbers, kMostNumbers at most, that come with a kernel's launch.
+mx::array numbers_array(Lowering& run, const std::vector<int32_t>& numbers);
 
 // A constant of a kernel that is a float.
 int bits_of(double value);

@@ -42,7 +42,7 @@ bool norms_f32(const Graph& g, const Node& n) {
 
 // `weight`: the input that is one, if it is there; `residual`: is input 1 added?
 Arrays norm_outputs(LowerCx& cx, size_t weight, bool residual, double eps) {
-  const mx::array& x = cx.in(0);
+  const mx::array x = cx.whole(0);
   const size_t normed = residual ? 1 : 0;
   const int n = x.shape(-1), rows = static_cast<int>(x.size()) / n;
   const bool has_weight = cx.has(weight);
@@ -55,12 +55,12 @@ Arrays norm_outputs(LowerCx& cx, size_t weight, bool residual, double eps) {
   std::vector<KernelOutput> outputs;
   if (residual) {
     call.inputs.push_back("residual");
-    inputs.push_back(cx.in(1));
+    inputs.push_back(cx.whole(1));
     outputs.push_back({"sum", x.shape()});
   }
   if (has_weight) {
     call.inputs.push_back("weight");
-    inputs.push_back(cx.in(weight));
+    inputs.push_back(cx.whole(weight));
   }
   outputs.push_back({"y", x.shape(), narrow_or_f32(cx, normed)});
   return run_kernel(cx, call, std::move(inputs), outputs, rows);

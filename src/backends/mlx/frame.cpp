@@ -1,6 +1,7 @@
 // Binding and running. A run whose sizes are those of the run before binds nothing.
 #include "lamella/backends/mlx/frame.h"
 
+#include <mlx/backend/metal/metal.h>
 #include <mlx/ops.h>
 #include <mlx/transforms.h>
 
@@ -212,7 +213,7 @@ void MlxFrame::give(const RunArgs& args) {
 }
 
 // On a GPU all indices and lengths are one array: each array of the caller's costs a fault on
-// either side, more than a kernel takes.
+// either side, as long as a product takes.
 void MlxFrame::give_inputs(const RunArgs& args) {
   constexpr size_t kAligned = 4;  // elements
   const Graph& g = plan_->graph;
@@ -230,7 +231,9 @@ void MlxFrame::give_inputs(const RunArgs& args) {
     all.resize((all.size() + kAligned - 1) / kAligned * kAligned);
   }
   Held packed;
-  if (!all.empty())
+  if (!all.empty() && all.size() <= kMostNumbers && !mx::metal::is_available())
+    packed = numbers_array(lowering_, all);
+  else if (!all.empty())
     packed = memory.give(Tensor::copy_of(kI32, {static_cast<int64_t>(all.size())}, all.data()));
   for (size_t i = 0; i < args.inputs.size(); ++i) {
     const Tensor& t = args.inputs[i];

@@ -51,11 +51,12 @@ void MlxFrame::build_steps(uint32_t first, uint32_t end) {
 // Lets a GPU begin while later steps are built, and waits where much was made for single products:
 // that is let go when they have run.
 void MlxFrame::set_going(uint32_t s) {
-  constexpr uint32_t kSteps = 48;
+  constexpr uint32_t kFirst = 10,
+                     kSteps = 48;  // early first, so that it does not wait for the host
   constexpr int64_t kMostScratch = int64_t{1} << 30;
   if (!plan_->device->on_gpu() || plan_->device->mode != MlxMode::lazy) return;
   const bool is_full = lowering_.scratch_bytes > kMostScratch;
-  if (!is_full && s % kSteps != kSteps - 1) return;
+  if (!is_full && s % kSteps != kFirst) return;
   Arrays made;
   for (uint32_t o = 0; o < plan_->graph.nodes()[plan_->steps[s].node].outputs.size(); ++o)
     if (const Held& held = arrays_[plan_->value({plan_->steps[s].node, o})]) made.push_back(*held);

@@ -1,27 +1,42 @@
 // Bodies of the kernels between the products of a decoder's layer: norms, rotations, states and
 // attention over pages. Elements may be f32, f16 or bf16; sums are f32.
+#include <vector>
+
 #include "lamella/backends/mlx/gpu_source.h"
+#include "lamella/base/error.h"
 
 namespace lamella::on_mlx {
 namespace {
 
-// A group a row of N; a thread's part of it stays in registers.
+// A group a row of N; a thread's part of it, eights, stays in registers. All is read before
+// anything is written, so that the reads are under way together.
 constexpr const char* kNormBody = R"(
-constexpr int each = (N + 255) / 256;
+constexpr int each = ((N + 7) / 8 + 255) / 256;
 const u64 start = (u64)group_at.x * N;
 SHARED float partial[8];
-float v[each], total = 0.0f;
+float v[each][8], total = 0.0f;
+#if HAS_RESIDUAL
+float other[each][8];
+#endif
 UNROLLED
 for (int i = 0; i < each; ++i) {
-  const int c = i * 256 + local_at;
-  v[i] = c < N ? get(x, start + c) : 0.0f;
+  const int at = (i * 256 + local_at) * 8;
+  for (int j = 0; j < 8; ++j) v[i][j] = 0.0f;
+  if (at >= N) continue;
+  load_eight(x + start, at, N, v[i]);
 #if HAS_RESIDUAL
-  if (c < N) {
-    v[i] += get(residual, start + c);
-    put(sum, start + c, v[i]);
-  }
+  load_eight(residual + start, at, N, other[i]);
 #endif
-  total += v[i] * v[i];
+}
+UNROLLED
+for (int i = 0; i < each; ++i) {
+  const int at = (i * 256 + local_at) * 8;
+  if (at >= N) continue;
+#if HAS_RESIDUAL
+  for (int j = 0; j < 8; ++j) v[i][j] += other[i][j];
+  store_part(sum + start, at, N, v[i]);
+#endif
+  for (int j = 0; j < 8; ++j) total += v[i][j] * v[i][j];
 }
 total = WARP_SUM(total);
 if (local_at % 32 == 0) partial[local_at / 32] = total;
@@ -31,12 +46,16 @@ for (int i = 0; i < 8; ++i) total += partial[i];
 const float inverse = 1.0f / SQRT(total / N + f32(EPS));
 UNROLLED
 for (int i = 0; i < each; ++i) {
-  const int c = i * 256 + local_at;
+  const int at = (i * 256 + local_at) * 8;
+  if (at >= N) continue;
+  float by[8];
 #if HAS_WEIGHT
-  if (c < N) put(y, start + c, v[i] * inverse * get(weight, c));
+  load_eight(weight, at, N, by);
+  for (int j = 0; j < 8; ++j) by[j] *= v[i][j] * inverse;
 #else
-  if (c < N) put(y, start + c, v[i] * inverse);
+  for (int j = 0; j < 8; ++j) by[j] = v[i][j] * inverse;
 #endif
+  store_part(y + start, at, N, by);
 }
 )";
 
@@ -180,41 +199,52 @@ for (int e = local_at; e < HEADS_AT * DIM_V; e += 128) {
 }
 )";
 
-// The parts of kAttend as one: a group a token and a head.
+// The parts of kAttend as one: a group a token and a head. At most 64 parts, a thread each.
 constexpr const char* kMergeBody = R"(
 const u64 row = group_at.x;
 const int n_parts = x_shape[1];
-float top = -INF;
-for (int p = 0; p < n_parts; ++p) {
-  const float own = rest[(row * n_parts + p) * 2];
-  top = own > top ? own : top;
+SHARED float best[64];
+SHARED float share[64];
+SHARED float part_sum[64];
+if (local_at < n_parts) {
+  best[local_at] = rest[(row * n_parts + local_at) * 2];
+  part_sum[local_at] = rest[(row * n_parts + local_at) * 2 + 1];
 }
+BARRIER;
+float above = -INF;
+for (int p = 0; p < n_parts; ++p) above = best[p] > above ? best[p] : above;
 #if HAS_SINKS
 const float sink = get(sinks, row % HEADS);
-const float above = sink > top ? sink : top;
+above = sink > above ? sink : above;
 float weight = EXP(sink - above);
 #else
-const float above = top;
 float weight = 0.0f;
 #endif
-for (int p = 0; p < n_parts; ++p) {
-  const float own = rest[(row * n_parts + p) * 2];
-  if (own != -INF) weight += EXP(own - above) * rest[(row * n_parts + p) * 2 + 1];
-}
+if (local_at < n_parts)
+  share[local_at] = best[local_at] == -INF ? 0.0f : EXP(best[local_at] - above);
+BARRIER;
+for (int p = 0; p < n_parts; ++p) weight += share[p] * part_sum[p];
 for (int i = local_at; i < DIM_V; i += 64) {
   float out = 0.0f;
-  for (int p = 0; p < n_parts; ++p) {
-    const float own = rest[(row * n_parts + p) * 2];
-    if (own != -INF) out += EXP(own - above) * x[(row * n_parts + p) * DIM_V + i];
-  }
+  UNROLLED_BY_8
+  for (int p = 0; p < n_parts; ++p) out += share[p] * x[(row * n_parts + p) * DIM_V + i];
   put(y, row * DIM_V + i, weight == 0.0f ? 0.0f : out / weight);
 }
 )";
 
-// activation(x) * up, a thread an element.
+// activation(x) * up, a thread eight elements, the last perhaps fewer.
 constexpr const char* kGateBody = R"(
-const u64 e = ((u64)group_at.y * groups.x + group_at.x) * 256 + local_at;
-if (e < (u64)x_shape[0] * x_shape[1]) put(y, e, activate(get(x, e), ACTIVATION) * get(up, e));
+const u64 size = (u64)x_shape[0] * x_shape[1];
+const u64 at = ((u64)group_at.x * 256 + local_at) * 8;
+if (at + 8 <= size) {
+  float a[8], b[8];
+  load_eight(x + at, 0, 8, a);
+  load_eight(up + at, 0, 8, b);
+  for (int j = 0; j < 8; ++j) a[j] = activate(a[j], ACTIVATION) * b[j];
+  store_eight(y + at, a);
+} else {
+  for (u64 e = at; e < size; ++e) put(y, e, activate(get(x, e), ACTIVATION) * get(up, e));
+}
 )";
 
 }  // namespace
@@ -225,6 +255,25 @@ const GpuKernel kAppend{"append", kAppendBody, 128};
 const GpuKernel kPageRows{"page_rows", kPageRowsBody, 64};
 const GpuKernel kAttend{"attend", kAttendBody, 128};
 const GpuKernel kMerge{"merge", kMergeBody, 64};
+// y[10 n], the sizes of n inputs: numbers that come with the launch and lie in no memory before it.
+std::span<const GpuKernel> gpu_numbers() {
+  static const std::vector<std::string> bodies = [] {
+    std::vector<std::string> all;
+    std::string text;
+    for (int i = 0; i < kMostNumbers / kNumbersInOne; ++i) {
+      text += str("y[", i * kNumbersInOne, " + local_at] = n", i, "_shape[local_at];\n");
+      all.push_back(str("if (local_at < ", kNumbersInOne, ") {\n", text, "}\n"));
+    }
+    return all;
+  }();
+  static const std::vector<GpuKernel> kernels = [] {
+    std::vector<GpuKernel> all;
+    for (const std::string& body : bodies) all.push_back({"numbers", body, 32});
+    return all;
+  }();
+  return kernels;
+}
+
 const GpuKernel kGate{"gate", kGateBody, 256};
 
 }  // namespace lamella::on_mlx

@@ -20,6 +20,7 @@ typedef signed char schar;
 #define SHARED __shared__
 #define BARRIER __syncthreads()
 #define UNROLLED _Pragma("unroll")
+#define UNROLLED_BY_8 _Pragma("unroll 8")
 #define INF f32(0x7f800000u)
 #define MUL(a, b) __fmul_rn(a, b)
 #define SUB(a, b) __fsub_rn(a, b)
@@ -81,6 +82,7 @@ typedef char schar;
 #define SHARED threadgroup
 #define BARRIER threadgroup_barrier(mem_flags::mem_threadgroup)
 #define UNROLLED _Pragma("unroll")
+#define UNROLLED_BY_8 _Pragma("unroll 8")
 #define INF f32(0x7f800000u)
 #define MUL(a, b) ((a) * (b))
 #define SUB(a, b) ((a) - (b))
@@ -129,6 +131,16 @@ FN void load_eight(const GLOBAL T* x, int at, int k, LOCAL float* v) {
     load_four(x + at + 4, v + 4);
   } else {
     for (int j = 0; j < 8; ++j) v[j] = at + j < k ? get(x, at + j) : 0.0f;
+  }
+}
+// The same of what is written.
+template <class T>
+FN void store_part(GLOBAL T* y, int at, int k, const LOCAL float* v) {
+  if (k % 8 == 0) {
+    store_eight(y + at, v);
+  } else {
+    for (int j = 0; j < 8; ++j)
+      if (at + j < k) put(y, at + j, v[j]);
   }
 }
 // The elements of a row of SIZE that a lane of 32 has, EACH of them; 0 behind the row's end.

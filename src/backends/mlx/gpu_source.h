@@ -11,9 +11,10 @@
 namespace lamella::on_mlx {
 
 // What a prelude defines: types u8 u16 u32 u64 schar; FN (a function of the device), TABLE (its
-// constants), GLOBAL, LOCAL and SHARED (address spaces), BARRIER, UNROLLED, WARP_SUM(x) over 32
-// threads, EXP TANH ERF SQRT INF, f32(bits) and f16(bits), two_words and four_words (at multiples
-// of their size), load_four and store_eight. Elements of any type: get, put, load_eight, load_lane.
+// constants), GLOBAL, LOCAL and SHARED (address spaces), BARRIER, UNROLLED, UNROLLED_BY_8,
+// WARP_SUM(x) over 32 threads, EXP TANH ERF SQRT INF, f32(bits) and f16(bits), two_words and
+// four_words (at multiples of their size), load_four and store_eight. Elements of any type: get,
+// put, load_eight, load_lane.
 enum class Dialect { cuda, metal };
 std::string gpu_prelude(Dialect dialect);
 // Its last part, which is the same in every dialect.
@@ -72,7 +73,10 @@ extern const GpuKernel kPageRows;
 // * GROUP / HEADS_AT, and parts of the keys. IS_WHOLE: one part, y[tokens, heads, DIM_V]. Else y
 // and rest (f32, a part behind a row of heads) are what kMerge makes y of, a group a row.
 extern const GpuKernel kAttend, kMerge;
-// ACTIVATION(x) * up, elements in groups of 256.
+// ACTIVATION(x) * up, both [m, n]: groups of 2048 elements.
 extern const GpuKernel kGate;
+// By how many inputs n0, n1, ... there are, one first: y i32[10 of each], their sizes. One group.
+inline constexpr int kNumbersInOne = 10, kMostNumbers = 320;
+std::span<const GpuKernel> gpu_numbers();
 
 }  // namespace lamella::on_mlx
