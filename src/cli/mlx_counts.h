@@ -15,6 +15,9 @@ inline std::string mlx_counts_text(const Backend& backend) {
                         " regions run lazily; ", c.host_steps, " steps on the host\n", "         ",
                         c.crossings, " crossings, ", bytes(c.uploaded_bytes), " to the device, ",
                         bytes(c.downloaded_bytes), " back; ", bytes(c.copied_bytes), " copied\n");
+  if (c.peak_bytes > 0)
+    out += str("         at most ", bytes(c.peak_bytes), " at once; ", bytes(c.unpacked_bytes),
+               " unpacked for products\n");
   for (const MlxCrossing& crossing : mlx_crossings(backend))
     out += str("         ", crossing.node, ": ", crossing.n, " crossings, ", bytes(crossing.bytes),
                "\n");

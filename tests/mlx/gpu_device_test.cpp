@@ -160,7 +160,8 @@ TEST(GpuDevice, BulkRoundsWhatIsReadRounded) {
     execution.run(inputs, states, outputs);
     return outputs[0].to_doubles();
   };
-  const std::vector<double> got = run(*emulated_gpu(), false),
+  const auto gpu = emulated_gpu();
+  const std::vector<double> got = run(*gpu, false),
                             want = run(*make_cpu_backend({.threads = 1}), true);
   ASSERT_EQ(got.size(), want.size());
   double off = 0, size = 0;
@@ -169,6 +170,7 @@ TEST(GpuDevice, BulkRoundsWhatIsReadRounded) {
     size += want[i] * want[i];
   }
   EXPECT_GT(off, 0);  // it was rounded
+  EXPECT_EQ(mlx_counts(*gpu).unpacked_bytes, 2 * 8 * 1024);
   EXPECT_LT(std::sqrt(off / size), 1e-2);
 }
 

@@ -240,7 +240,9 @@ class Products {
     const mx::array& given = cx_.in(w);
     if (given.dtype() == mx::bfloat16) return given;
     const int n = this->n(w), threads = kUnpack.threads;
-    cx_.run.scratch_bytes += int64_t{2} * n * k_;
+    const int64_t bytes = int64_t{2} * n * k_;
+    cx_.run.scratch_bytes += bytes;
+    cx_.run.memory.note_unpacked(bytes);
     return run_kernel(cx_, {kUnpack, format(w), {{"N0", n}, {"K", k_}}, {"w0"}}, {cx_.whole(w)},
                       {{"y0", {n, k_}, mx::bfloat16}},
                       quotient_up(int64_t{n} * quotient_up(k_, 8), threads))[0];

@@ -39,6 +39,9 @@ class DeviceMemory {
   // What MLX could still take; the largest number if that is not known.
   int64_t available_bytes() const;
   int64_t uploaded_bytes() const { return uploaded_bytes_; }
+  // Of what was unpacked for single products.
+  void note_unpacked(int64_t bytes) { unpacked_bytes_ += bytes; }
+  int64_t unpacked_bytes() const { return unpacked_bytes_; }
 
  private:
   ::mlx::core::array upload(const Tensor& tensor);
@@ -51,7 +54,7 @@ class DeviceMemory {
   std::mutex mutex_;
   std::map<const std::byte*, Weight> weights_;
   std::map<const Storage*, std::weak_ptr<StateCell>> cells_;
-  std::atomic<int64_t> uploaded_bytes_{0};
+  std::atomic<int64_t> uploaded_bytes_{0}, unpacked_bytes_{0};
 };
 
 }  // namespace lamella::on_mlx

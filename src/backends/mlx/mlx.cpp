@@ -1,5 +1,6 @@
 #include "lamella/backends/mlx/mlx.h"
 
+#include <mlx/memory.h>
 #include <mlx/version.h>
 
 #include <algorithm>
@@ -129,7 +130,9 @@ class MlxBackend final : public Backend {
             c.copied_bytes,
             c.crossings,
             device_.memory->uploaded_bytes(),
-            c.downloaded_bytes};
+            c.downloaded_bytes,
+            device_.memory->unpacked_bytes(),
+            device_.on_gpu() ? static_cast<int64_t>(::mlx::core::get_peak_memory()) : 0};
   }
 
   std::vector<MlxCrossing> crossings() const {

@@ -63,6 +63,9 @@ struct MlxCounts {
   // Crossings between the caller's memory and a GPU's: what runs were given and gave back.
   uint64_t crossings = 0;
   int64_t uploaded_bytes = 0, downloaded_bytes = 0;
+  // On a GPU: block formats that were unpacked to bf16, each for one product; the most memory that
+  // MLX has held at once in this process.
+  int64_t unpacked_bytes = 0, peak_bytes = 0;
 };
 // Zeros for another back end.
 MlxCounts mlx_counts(const Backend& backend);
