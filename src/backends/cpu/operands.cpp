@@ -1,5 +1,8 @@
 #include "lamella/backends/cpu/operands.h"
 
+#include <cstring>
+#include <vector>
+
 #include "lamella/ir/tensor.h"
 
 namespace lamella::cpu {
@@ -44,6 +47,29 @@ quant::BlockPtr planes_of(const planned::Operand& x) {
 }
 
 bool is_weight_type(DType t) { return t.is_block() || t == kF32 || t == kF16 || t == kBF16; }
+
+void copy_encoded(const planned::Operand& x, const planned::Operand& y, const EncodedRows& rows) {
+  const quant::Format& f = *x.dtype.info().format;
+  const quant::BlockPtr from = planes_of(x), to = planes_of(y);
+  const int64_t n_blocks = f.blocks(x.size(-1));
+  std::vector<int64_t> at(rows.shape.size(), 0);
+  int64_t n = 1;
+  for (int64_t size : rows.shape) n *= size;
+  for (int64_t r = 0; r < n; ++r) {
+    int64_t x_row = rows.x_at, y_row = rows.y_at;
+    for (size_t d = 0; d < at.size(); ++d) {
+      x_row += at[d] * rows.x_rows[d];
+      y_row += at[d] * rows.y_rows[d];
+    }
+    for (int p = 0; p < f.n_planes; ++p) {
+      const size_t plane = static_cast<size_t>(p);
+      const int64_t bytes = n_blocks * f.planes[plane].block_bytes;
+      std::memcpy(const_cast<uint8_t*>(to[plane]) + y_row * bytes, from[plane] + x_row * bytes,
+                  static_cast<size_t>(bytes));
+    }
+    for (size_t d = at.size(); d-- > 0 && ++at[d] == rows.shape[d];) at[d] = 0;
+  }
+}
 
 Weights weights_of(const planned::Operand& w) {
   Weights out;

@@ -28,6 +28,14 @@ inline bool has_input(const Node& n, size_t i) {
 // Planes of an encoded operand whose rows lie one after the other.
 quant::BlockPtr planes_of(const planned::Operand& x);
 
+// Copies rows of an encoding, whole: to y's row y_at + sum of i y_rows for each index i of `shape`,
+// from x's row x_at + sum of i x_rows. Rows lie one after the other in both.
+struct EncodedRows {
+  std::span<const int64_t> shape, x_rows, y_rows;  // of all axes but the last
+  int64_t x_at = 0, y_at = 0;
+};
+void copy_encoded(const planned::Operand& x, const planned::Operand& y, const EncodedRows& rows);
+
 // A matrix [n, k] (or [..., n, k] seen as rows of k).
 Weights weights_of(const planned::Operand& w);
 // The same for a dtype that Weights can hold: blocks, f32, f16, bf16.

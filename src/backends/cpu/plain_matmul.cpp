@@ -46,6 +46,24 @@ void multiply_row(const Product& p, int64_t x_at, int64_t w_at, int64_t y_at) {
   }
 }
 
+// Row i of y where types differ: in f64, each operand as it is stored.
+struct Mixed {
+  DType x, w, y;
+
+  static double at(DType t, const std::byte* p, int64_t i) {
+    return load_double(t, p + i * t.bytes());
+  }
+  void row(const Product& p, int64_t x_at, int64_t w_at, int64_t y_at) const {
+    for (int64_t j = 0; j < p.n; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < p.k; ++i)
+        sum += rounded(at(x, p.x, x_at + i * p.x_step), p.round_bf16) *
+               rounded(at(w, p.w, w_at + j * p.w_row + i * p.w_step), p.round_bf16);
+      store_double(y, p.y + (y_at + j) * y.bytes(), sum);
+    }
+  }
+};
+
 struct TypeRow {
   DType dtype;
   void (*row)(const Product&, int64_t, int64_t, int64_t);
@@ -69,7 +87,8 @@ const TypeRow* row_of(DType t) {
 
 bool plain_matmul_accepts(const Graph& g, const Node& n, const void*) {
   const DType x = type_of_input(g, n, 0).dtype, w = type_of_input(g, n, 1).dtype;
-  return x == w && x == n.outputs[0].dtype && row_of(x);
+  const DType y = n.outputs[0].dtype;
+  return (x == w && x == y && row_of(x)) || (x.is_float() && w.is_float() && y.is_float());
 }
 
 planned::Status launch_plain_matmul(const planned::StepCx& cx) {
@@ -93,7 +112,8 @@ planned::Status launch_plain_matmul(const planned::StepCx& cx) {
   if (has_rows) x_step[outer - 1] = x.strides[x.rank - 2];
   int64_t n_rows = 1;
   for (size_t d = 0; d < outer; ++d) n_rows *= y.shape[d];
-  const TypeRow& type = *row_of(y.dtype);
+  const Mixed mixed{x.dtype, w.dtype, y.dtype};
+  const TypeRow* type = x.dtype == w.dtype && x.dtype == y.dtype ? row_of(y.dtype) : nullptr;
   device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r) {
       int64_t rest = r, x_at = 0, w_at = 0;
@@ -103,7 +123,10 @@ planned::Status launch_plain_matmul(const planned::StepCx& cx) {
         x_at += i * x_step[d];
         w_at += i * w_step[d];
       }
-      type.row(p, x_at, w_at, r * p.n);
+      if (type)
+        type->row(p, x_at, w_at, r * p.n);
+      else
+        mixed.row(p, x_at, w_at, r * p.n);
     }
   });
   return {};

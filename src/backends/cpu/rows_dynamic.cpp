@@ -12,6 +12,7 @@
 #include "lamella/ops/shape/reshape.h"
 #include "lamella/ops/shape/slice.h"
 #include "lamella/ops/shape/slice_update.h"
+#include "lamella/ops/shape/transpose.h"
 
 namespace lamella::cpu {
 namespace {
@@ -23,6 +24,15 @@ std::vector<int64_t> numbers_of(const planned::Operand& x) {
   return out;
 }
 
+// Rows of an encoding move as wholes: the types' rules see to that.
+bool moves_accepts(const Graph& g, const Node& n, const void*) {
+  const Type& x = type_of_input(g, n, 0);
+  return x.dtype.is_block() || x.dtype.bytes() > 0;
+}
+bool encoded_accepts(const Graph& g, const Node& n, const void*) {
+  return type_of_input(g, n, 0).dtype.is_block();
+}
+
 bool plain_accepts(const Graph& g, const Node& n, const void*) {
   return type_of_input(g, n, 0).dtype.bytes() > 0 && !n.outputs[0].dtype.is_block();
 }
@@ -32,11 +42,31 @@ const planned::Operand& output_of(const planned::StepCx& cx, std::span<const int
   return cx.node().fresh.empty() ? cx.out(0) : cx.allocate(0, shape);
 }
 
-void copy_strided(const planned::StepCx& cx, std::span<const int64_t> shape,
-                  std::span<const int64_t> x_strides, std::span<const int64_t> y_strides,
-                  const std::byte* x, std::byte* y, int64_t elem_bytes) {
-  if (std::find(shape.begin(), shape.end(), 0) == shape.end())
-    copy({elem_bytes, shape, x_strides, y_strides, x, y}, *device_of(cx).pool);
+// In elements. (An encoded tensor that a run made says none.)
+std::vector<int64_t> strides_of(const planned::Operand& x) {
+  if (!x.dtype.is_block()) return {x.strides, x.strides + x.rank};
+  std::vector<int64_t> dense(x.rank, 1);
+  for (size_t d = dense.size(); d-- > 1;) dense[d - 1] = dense[d] * x.shape[d];
+  return dense;
+}
+
+// Elements of x from `offset` on, at these strides, to those of y.
+void move(const planned::StepCx& cx, const planned::Operand& x, const planned::Operand& y,
+          std::span<const int64_t> shape, std::span<const int64_t> x_strides,
+          std::span<const int64_t> y_strides, int64_t offset = 0) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
+  if (!x.dtype.is_block()) {
+    const int64_t bytes = x.dtype.bytes();
+    return copy({bytes, shape, x_strides, y_strides, x.data + offset * bytes, y.data},
+                *device_of(cx).pool);
+  }
+  const auto in_rows = [&](std::span<const int64_t> strides) {
+    std::vector<int64_t> rows(strides.begin(), strides.end() - 1);
+    for (int64_t& stride : rows) stride /= x.size(-1);
+    return rows;
+  };
+  const std::vector<int64_t> from = in_rows(x_strides), to = in_rows(y_strides);
+  copy_encoded(x, y, {shape.first(shape.size() - 1), from, to, offset / x.size(-1), 0});
 }
 
 constexpr planned::Status kBadSize{planned::Status::bad_value, 0, 0};
@@ -58,7 +88,7 @@ planned::Status launch_reshape(const planned::StepCx& cx) {
   std::vector<int64_t> dense(x.rank);
   int64_t step = 1;
   for (uint32_t d = x.rank; d-- > 0; step *= x.shape[d]) dense[d] = step;
-  copy_strided(cx, x.sizes(), {x.strides, x.rank}, dense, x.data, y.data, x.dtype.bytes());
+  move(cx, x, y, x.sizes(), strides_of(x), dense);
   return {};
 }
 
@@ -73,9 +103,11 @@ planned::Status launch_expand(const planned::StepCx& cx) {
     if (d == 1) d = x.shape[i];
   }
   const planned::Operand& y = output_of(cx, shape);
-  std::vector<int64_t> strides(shape.size());
-  broadcast_strides(x, shape, strides.data());
-  copy_strided(cx, shape, strides, {y.strides, y.rank}, x.data, y.data, x.dtype.bytes());
+  const std::vector<int64_t> own = strides_of(x);
+  std::vector<int64_t> strides(shape.size(), 0);
+  for (size_t added = shape.size() - own.size(), i = added; i < shape.size(); ++i)
+    if (x.shape[i - added] == shape[i]) strides[i] = own[i - added];
+  move(cx, x, y, shape, strides, strides_of(y));
   return {};
 }
 
@@ -88,7 +120,7 @@ struct Part {
 
 Part part_of(const planned::Operand& x, const SliceAttrs& a, const planned::Operand& starts,
              const planned::Operand& ends) {
-  Part p{{x.shape, x.shape + x.rank}, {x.strides, x.strides + x.rank}, 0, {}};
+  Part p{{x.shape, x.shape + x.rank}, strides_of(x), 0, {}};
   const std::vector<int64_t> from = numbers_of(starts), to = numbers_of(ends);
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t axis = a.axes.empty() ? static_cast<int64_t>(i) : a.axes[i];
@@ -98,8 +130,8 @@ Part part_of(const planned::Operand& x, const SliceAttrs& a, const planned::Oper
       p.status = {planned::Status::bad_value, static_cast<int64_t>(i), to[i]};
     const SliceRange r = slice_range(from[i], to[i], a.steps.empty() ? 1 : a.steps[i], x.shape[d]);
     p.shape[d] = r.size;
-    if (r.size > 0) p.offset += r.start * x.strides[d];
-    p.strides[d] = r.step * x.strides[d];
+    if (r.size > 0) p.offset += r.start * p.strides[d];
+    p.strides[d] *= r.step;
   }
   return p;
 }
@@ -109,8 +141,7 @@ planned::Status launch_slice(const planned::StepCx& cx) {
   const Part p = part_of(x, cx.attrs<SliceAttrs>(), cx.in(1), cx.in(2));
   if (p.status.code != planned::Status::ok) return p.status;
   const planned::Operand& y = output_of(cx, p.shape);
-  copy_strided(cx, p.shape, p.strides, {y.strides, y.rank}, x.data + p.offset * x.dtype.bytes(),
-               y.data, x.dtype.bytes());
+  move(cx, x, y, p.shape, p.strides, strides_of(y), p.offset);
   return {};
 }
 
@@ -120,8 +151,24 @@ planned::Status launch_slice_update(const planned::StepCx& cx) {
   const Part p = part_of(y, cx.attrs<SliceAttrs>(), cx.in(2), cx.in(3));
   if (p.status.code != planned::Status::ok) return p.status;
   if (!std::equal(p.shape.begin(), p.shape.end(), update.shape)) return kBadSize;
-  copy_strided(cx, p.shape, {update.strides, update.rank}, p.strides, update.data,
-               y.data + p.offset * y.dtype.bytes(), y.dtype.bytes());
+  if (update.numel() > 0)
+    copy({y.dtype.bytes(),
+          p.shape,
+          {update.strides, update.rank},
+          p.strides,
+          update.data,
+          y.data + p.offset * y.dtype.bytes()},
+         *device_of(cx).pool);
+  return {};
+}
+
+// (Other types are transposed by saying where elements lie.)
+planned::Status launch_transpose(const planned::StepCx& cx) {
+  const planned::Operand &x = cx.in(0), &y = cx.out(0);
+  std::vector<int64_t> strides;
+  for (int64_t axis : Transpose::order(cx.attrs<Transpose::Attrs>(), x.rank))
+    strides.push_back(strides_of(x)[static_cast<size_t>(axis)]);
+  move(cx, x, y, y.sizes(), strides, strides_of(y));
   return {};
 }
 
@@ -156,18 +203,18 @@ std::span<const planned::Row> dynamic_rows() {
   static constexpr planned::Row kRows[] = {
       {.op = &op<Expand>,
        .name = "expand",
-       .accepts = plain_accepts,
+       .accepts = moves_accepts,
        .launch = launch_expand,
        .strided_inputs = 1},
       {.op = &op<Range>, .name = "range", .accepts = range_accepts, .launch = launch_range},
       {.op = &op<Reshape>,
        .name = "reshape",
-       .accepts = plain_accepts,
+       .accepts = moves_accepts,
        .launch = launch_reshape,
        .strided_inputs = 1},
       {.op = &op<Slice>,
        .name = "slice",
-       .accepts = plain_accepts,
+       .accepts = moves_accepts,
        .launch = launch_slice,
        .strided_inputs = 1},
       {.op = &op<SliceUpdate>,
@@ -175,6 +222,10 @@ std::span<const planned::Row> dynamic_rows() {
        .accepts = plain_accepts,
        .launch = launch_slice_update,
        .strided_inputs = 2},
+      {.op = &op<Transpose>,
+       .name = "transpose_encoded",
+       .accepts = encoded_accepts,
+       .launch = launch_transpose},
   };
   return kRows;
 }

@@ -66,6 +66,32 @@ planned::Status launch_concat(const planned::StepCx& cx) {
   return {};
 }
 
+bool encoded_output(const Graph&, const Node& n, const void*) {
+  return n.outputs[0].dtype.is_block();
+}
+
+// Along an axis of rows, which stay whole.
+planned::Status launch_concat_encoded(const planned::StepCx& cx) {
+  const planned::Operand& y = cx.out(0);
+  int64_t axis = cx.attrs<Concat::Attrs>().axis, at = 0;
+  if (axis < 0) axis += y.rank;
+  const auto rows_of = [](const planned::Operand& x) {
+    std::vector<int64_t> rows(x.rank - 1, 1);
+    for (size_t d = rows.size(); d-- > 1;) rows[d - 1] = rows[d] * x.shape[d];
+    return rows;
+  };
+  const std::vector<int64_t> to = rows_of(y);
+  for (size_t i = 0; i < cx.n_inputs(); ++i) {
+    const planned::Operand& x = cx.in(i);
+    const std::vector<int64_t> from = rows_of(x);
+    if (x.numel() > 0)
+      copy_encoded(x, y,
+                   {x.sizes().first(from.size()), from, to, 0, at * to[static_cast<size_t>(axis)]});
+    at += x.shape[axis];
+  }
+  return {};
+}
+
 planned::Status launch_iota(const planned::StepCx& cx) {
   const planned::Operand& y = cx.out(0);
   for (int64_t i = 0; i < y.numel(); ++i) store_int(y.dtype, y.data + i * y.dtype.bytes(), i);
@@ -133,6 +159,10 @@ std::span<const planned::Row> move_rows() {
        .accepts = plain_output,
        .launch = launch_concat,
        .strided_inputs = ~0u},
+      {.op = &op<Concat>,
+       .name = "concat_encoded",
+       .accepts = encoded_output,
+       .launch = launch_concat_encoded},
       {.op = &op<Iota>, .name = "iota", .accepts = plain_output, .launch = launch_iota},
       {.op = &op<Relayout>,
        .name = "relayout",
