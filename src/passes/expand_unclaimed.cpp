@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <numeric>
 
 #include "lamella/base/error.h"
 #include "lamella/ir/rewrite.h"
 #include "lamella/ops/math/cast.h"
 #include "lamella/ops/op.h"
+#include "lamella/ops/shape/transpose.h"
 #include "lamella/passes/passes.h"
 
 namespace lamella {
@@ -12,6 +14,13 @@ namespace {
 constexpr int kMaxDepth = 64;  // of formulas within formulas; the built-in ones reach about 5
 
 bool is_narrow(DType t) { return t == kF16 || t == kBF16; }
+
+// The same, of a node: what a graph is given, a row may want to read.
+Value computed(Value x) {
+  std::vector<int64_t> as_it_is(x.shape().rank());
+  std::iota(as_it_is.begin(), as_it_is.end(), 0);
+  return transpose(x, {.perm = as_it_is});
+}
 
 // Does a row take the node with those inputs in f32?
 bool claims_in_f32(const Graph& g, const Node& n, const std::vector<bool>& in_f32,
@@ -26,6 +35,7 @@ bool claims_in_f32(const Graph& g, const Node& n, const std::vector<bool>& in_f3
     Type type = g.type(n.inputs[i]);
     if (in_f32[i]) type.dtype = kF32;
     inputs.push_back(trial.input("x" + std::to_string(i), type));
+    if (!g.node(n.inputs[i]).op->has(kStructural)) inputs.back() = computed(inputs.back());
   }
   try {
     const Values outputs = trial.add(*n.op, inputs, n.attrs);
@@ -51,7 +61,7 @@ std::vector<bool> inputs_in_f32(const Graph& g, const Node& n, const Target& tar
     in_f32[i] = false;
     if (!claims_in_f32(g, n, in_f32, target)) in_f32[i] = true;
   }
-  // Claimed as it is when its inputs are the graph's own, and not where it stands: no type helps.
+  // Claimed as it is among the graph's own inputs, and not where it stands: no type helps.
   if (std::find(in_f32.begin(), in_f32.end(), true) == in_f32.end()) return {};
   return in_f32;
 }
