@@ -24,15 +24,26 @@ class DirectionBack {
         rows_(n_gates(r_.cell) * r_.hidden),
         state_(r_.batch * r_.hidden) {}
 
+  // What the rule keeps of all steps: rows of gates, states, cells.
+  struct Kept {
+    int64_t rows, resets, cells;
+    explicit Kept(const Recurrent& r) {
+      const bool is_rnn = r.cell == Cell::rnn_tanh || r.cell == Cell::rnn_relu;
+      rows = is_rnn ? 0 : r.steps * r.batch * n_gates(r.cell) * r.hidden;
+      resets = r.cell == Cell::gru_reset_before ? r.steps * r.batch * r.hidden : 0;
+      cells = r.cell == Cell::lstm ? (r.steps + 1) * r.batch * r.hidden : 0;
+    }
+  };
   static int64_t floats(const Recurrent& r) {
-    const int64_t rows = n_gates(r.cell) * r.hidden, state = r.batch * r.hidden;
-    return 2 * r.steps * r.batch * rows + (3 * r.steps + 4) * state + 2 * rows;
+    const Kept kept(r);
+    return 2 * kept.rows + kept.resets + kept.cells + (r.steps + 3) * r.batch * r.hidden +
+           2 * n_gates(r.cell) * r.hidden;
   }
 
   Status run(float* scratch) {
-    gates_ = scratch, parts_ = gates_ + r_.steps * r_.batch * rows_;
-    h_ = parts_ + r_.steps * r_.batch * rows_, reset_h_ = h_ + r_.steps * state_;
-    c_ = reset_h_ + r_.steps * state_, d_h_ = c_ + (r_.steps + 1) * state_;
+    const Kept kept(r_);
+    gates_ = scratch, parts_ = gates_ + kept.rows, h_ = parts_ + kept.rows;
+    reset_h_ = h_ + r_.steps * state_, c_ = reset_h_ + kept.resets, d_h_ = c_ + kept.cells;
     d_c_ = d_h_ + state_, d_rh_ = d_c_ + state_, bias_ = d_rh_ + state_;
     see_states();
     if (r_.steps > 0 && kernels_.activate[cell()]) {
@@ -72,7 +83,8 @@ class DirectionBack {
       for (int64_t t = begin; t < end; ++t)
         for (int64_t b = 0; b < r_.batch; ++b) {
           float* to = h_ + (t * r_.batch + b) * r_.hidden;
-          const int64_t before = is_reverse() ? t + 1 : t - 1, length = r_.length(b);
+          const int64_t before = is_reverse() ? t + 1 : t - 1;
+          const int64_t length = std::min(r_.length(b), r_.steps);
           if (t >= length)
             std::fill_n(to, r_.hidden, 0.0f);
           else if (before < 0 || before >= length)
@@ -126,7 +138,7 @@ class DirectionBack {
     if (status.code == Status::Code::ok)
       status = multiply_all(h_, r_.hidden, r, of_parts, 0, first, parts_);
     if (status.code != Status::Code::ok) return status;
-    copy_or_clear(of_direction(r_.c0), c_, state_);
+    if (r_.cell == Cell::lstm) copy_or_clear(of_direction(r_.c0), c_, state_);
     activate(kernels_.activate[cell()]);
     if (!resets_before()) return {};
     status = multiply_all(reset_h_, r_.hidden, r, of_parts, first, r_.hidden, parts_);

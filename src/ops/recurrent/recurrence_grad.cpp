@@ -426,6 +426,9 @@ void RecurrenceGrad::samples(Samples& s) {
     add(2, 1, 3, 19, Direction::bidirectional, false);
     add(0, 2, 3, 4, Direction::forward, true);
     add(5, 4, 9, 40, Direction::bidirectional, true).grad = false;
+    // Lengths beyond the last step.
+    Sample& longer = add(2, 3, 2, 3, Direction::bidirectional, true);
+    longer.inputs[kLengths] = In{.shape = {3}, .dtype = kI32, .values = {5, 0, 2}};
   }
   const auto bad = [&](Cell cell, size_t input, In with, const char* message) {
     std::vector<In> in = inputs_of(cell, 3, 2, 3, 4, Direction::forward, true);
