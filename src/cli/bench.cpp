@@ -231,8 +231,8 @@ void add_bench(Command c) {
   auto o = std::make_shared<Options>();
   add_model_flags(c, o->model, false);
   c.integer("--prefill", "N", o->prefill, {1, 1 << 20}, "tokens of the prompt that is timed");
-  c.integer("--chunk", "N", o->chunk, {0},
-            "prompt tokens a step; 0: as many as the back end takes best");
+  c.integer("--chunk", "N", o->chunk, {1},
+            "prompt tokens a step; without it: as many as the back end takes best");
   c.integer("--decode", "N", o->decode, {1, 1 << 20}, "tokens of the answer that is timed");
   c.integer("--depth", "N", o->depth, {1, 1 << 20}, "tokens that stand before those of decode");
   c.integer("--sequences", "N", o->sequences, {1, 1024}, "that decode together");

@@ -11,8 +11,8 @@ void add_generate_flags(Command& c, GenerateFlags& f) {
   c.integer("-n,--tokens", "N", f.n, {0}, "at most so many tokens");
   add_sampler_flags(c, f.sampler);
   c.text("--grammar", "FILE", f.grammar, "answers are texts of this grammar (GBNF)");
-  c.integer("--chunk", "N", f.chunk, {0},
-            "prompt tokens a step; 0: as many as the back end takes best");
+  c.integer("--chunk", "N", f.chunk, {1},
+            "prompt tokens a step; without it: as many as the back end takes best");
 }
 
 GenerateOptions generate_options(const GenerateFlags& f) {
