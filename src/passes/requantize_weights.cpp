@@ -1,7 +1,11 @@
 // Weights in blocks of fewer than 128 become int8 with one scale for 128: then nearly all of a
 // product is multiplication of bytes. A policy, since it loses accuracy; products that leave the
-// graph keep their weights. The new weights are made once, beside the old ones, which decode goes
-// on reading.
+// graph, and those that a row would round to bf16 even so, keep their weights. The new weights are
+// made once, beside the old ones, which decode goes on reading.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "lamella/ir/rewrite.h"
 #include "lamella/ops/quant/pack.h"
 #include "lamella/ops/quant/unpack.h"
@@ -19,6 +23,36 @@ bool gains(const Type& type) {
   return type.dtype.info().format->group < kBlock && k.is_const() && k.value() % kBlock == 0;
 }
 
+// The inputs that are weights and gain.
+std::vector<bool> narrow_weights(const Graph& g, const Node& n, const std::vector<bool>& fixed) {
+  std::vector<bool> narrow(n.inputs.size(), false);
+  for (size_t i = 1; i < n.inputs.size(); ++i) {
+    const ValueId id = n.inputs[i];
+    narrow[i] =
+        !id.absent() && (fixed[id.node] || g.node(id).is(op<Parameter>)) && gains(g.type(id));
+  }
+  return narrow;
+}
+
+// Whether the row would multiply integers if those inputs were of `wide`: one that rounds weights
+// with many scales to bf16 may do either with these.
+bool multiplies_integers(const Graph& g, const Node& n, const std::vector<bool>& widened,
+                         DType wide, const Target& target) {
+  Graph trial(g.name(), g.dims());
+  Values inputs;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    if (n.inputs[i].absent()) {
+      inputs.push_back({});
+      continue;
+    }
+    Type type = g.type(n.inputs[i]);
+    if (widened[i]) type.dtype = wide;
+    inputs.push_back(trial.input("x" + std::to_string(i), type));
+  }
+  const Values outputs = trial.add(*n.op, inputs, n.attrs);
+  return target.activation_encoding(trial, outputs[0].id.node).is_block();
+}
+
 }  // namespace
 
 Graph requantize_weights(Graph graph, const Target& target) {
@@ -26,20 +60,15 @@ Graph requantize_weights(Graph graph, const Target& target) {
   const DType wide = find_dtype(kRequantized);
   auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Graph& from = r.from();
-    const DType encoding = target.activation_encoding(from, i);
-    if (leaves[i] || encoding.is_none()) return std::nullopt;
+    if (leaves[i] || target.activation_encoding(from, i).is_none()) return std::nullopt;
     const Node& n = from.nodes()[i];
+    const std::vector<bool> narrow = narrow_weights(from, n, fixed);
+    if (std::find(narrow.begin(), narrow.end(), true) == narrow.end() ||
+        !multiplies_integers(from, n, narrow, wide, target))
+      return std::nullopt;
     Values inputs = r.map(n.inputs);
-    bool any = false;
-    for (size_t j = 1; j < inputs.size(); ++j) {
-      const ValueId id = n.inputs[j];
-      if (id.absent() || !(fixed[id.node] || from.node(id).is(op<Parameter>)) ||
-          !gains(from.type(id)))
-        continue;
-      inputs[j] = pack(unpack(inputs[j]), {.to = wide});
-      any = true;
-    }
-    if (!any) return std::nullopt;
+    for (size_t j = 0; j < inputs.size(); ++j)
+      if (narrow[j]) inputs[j] = pack(unpack(inputs[j]), {.to = wide});
     return r.to().add(*n.op, inputs, n.attrs, n.n_saved > 0, n.fresh);
   });
   return changed ? std::move(*changed) : std::move(graph);

@@ -13,6 +13,18 @@ Target target_wanting(DType encoding) {
   return t;
 }
 
+// Rounds to bf16 unless scales are at least 128 elements apart, as tiles do.
+Target target_rounding_narrow() {
+  Target t = target_with();
+  t.activation_encoding = [](const Graph& g, uint32_t i) -> DType {
+    const Node& n = g.nodes()[i];
+    if (!n.is(op<Matmul>)) return {};
+    const DType w = g.type(n.inputs[1]).dtype;
+    return w.is_block() && w.info().format->group >= 128 ? find_dtype("q8_256") : kBF16;
+  };
+  return t;
+}
+
 }  // namespace
 
 // The one pass that loses accuracy by design: 0.65 % of a weight's size in the mean.
@@ -40,13 +52,12 @@ PassSuite requantize_weights_suite() {
                integers},
               {"wide_blocks", "%m = matmul(%x, %wide) %r = mul(%m, %y) return r=%r", "", integers},
               {"no_weight", "%m = matmul(%x, %given) %r = mul(%m, %y) return r=%r", "", integers},
-              // A row that rounds weights with many scales to bf16 multiplies those as integers.
-              {"rounded_before", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r",
+              {"no_integers", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r", "",
+               target_wanting(kBF16)},
+              {"integers_if_wide", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r",
                "%u = unpack(%q) %p = pack(%u) {to=int8_b128_f32} %m = matmul(%x, %p) "
                "%r = mul(%m, %y) return r=%r",
-               target_wanting(kBF16)},
-              {"no_product", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r", "",
-               target_wanting({})},
+               target_rounding_narrow()},
           }};
 }
 
