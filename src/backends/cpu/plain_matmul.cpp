@@ -132,6 +132,13 @@ planned::Status launch_plain_matmul(const planned::StepCx& cx) {
   return {};
 }
 
+planned::Status check_experts(const int32_t* chosen, int64_t n_rows, int64_t n_experts) {
+  for (int64_t r = 0; r < n_rows; ++r)
+    if (chosen[r] < 0 || chosen[r] >= n_experts)
+      return {planned::Status::index_out_of_range, r, chosen[r]};
+  return {};
+}
+
 bool plain_grouped_accepts(const Graph& g, const Node& n, const void*) {
   const DType x = type_of_input(g, n, 0).dtype, w = type_of_input(g, n, 1).dtype;
   return x == w && x.is_float() && row_of(x);
@@ -140,11 +147,11 @@ bool plain_grouped_accepts(const Graph& g, const Node& n, const void*) {
 planned::Status launch_plain_grouped(const planned::StepCx& cx) {
   const bool transposed = cx.attrs<lamella::GroupedMatmul::Attrs>().transpose_w;
   const planned::Operand &x = cx.in(0), &w = cx.in(1), &expert = cx.in(2), &y = cx.out(0);
-  const int64_t slots = expert.size(1), n_rows = expert.numel(), experts = w.size(0);
+  const int64_t slots = expert.size(1), n_rows = expert.numel();
   const int32_t* chosen = expert.as<const int32_t>();
-  for (int64_t r = 0; r < n_rows; ++r)
-    if (chosen[r] < 0 || chosen[r] >= experts)
-      return {planned::Status::index_out_of_range, r, chosen[r]};
+  if (const planned::Status bad = check_experts(chosen, n_rows, w.size(0));
+      bad.code != planned::Status::ok)
+    return bad;
   Product p{x.data, w.data, y.data, y.size(-1), x.size(-1), 1, 0, 0, false};
   p.w_row = transposed ? p.k : 1;
   p.w_step = transposed ? 1 : p.n;
@@ -239,11 +246,11 @@ bool decoded_grouped_accepts(const Graph& g, const Node& n, const void*) {
 
 planned::Status launch_decoded_grouped(const planned::StepCx& cx) {
   const planned::Operand &x = cx.in(0), &w = cx.in(1), &expert = cx.in(2), &y = cx.out(0);
-  const int64_t slots = expert.size(1), n_rows = expert.numel(), experts = w.size(0);
+  const int64_t slots = expert.size(1), n_rows = expert.numel();
   const int32_t* chosen = expert.as<const int32_t>();
-  for (int64_t r = 0; r < n_rows; ++r)
-    if (chosen[r] < 0 || chosen[r] >= experts)
-      return {planned::Status::index_out_of_range, r, chosen[r]};
+  if (const planned::Status bad = check_experts(chosen, n_rows, w.size(0));
+      bad.code != planned::Status::ok)
+    return bad;
   if (y.numel() == 0) return {};
   const Decoded matrix = decoded(w, cx.attrs<lamella::GroupedMatmul::Attrs>().transpose_w);
   device_of(cx).pool->run_ranges(n_rows, 1, [&](int64_t begin, int64_t end, int) {

@@ -23,7 +23,6 @@
 namespace lamella::on_mlx {
 namespace {
 
-bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
 bool is_narrow_or_f32(const Graph& g, const Node& n) {
   return std::all_of(n.inputs.begin(), n.inputs.end(),
                      [&](ValueId id) { return id.absent() || is_up_to_f32(g.type(id).dtype); });

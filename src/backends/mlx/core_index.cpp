@@ -76,7 +76,6 @@ constexpr ScatterRow kScatters[] = {{Scatter::none, mx::scatter},
                                     {Scatter::min, mx::scatter_min},
                                     {Scatter::max, mx::scatter_max}};
 
-bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
 bool is_eight_bytes(DType t) { return t == kI64 || t == kU64; }
 
 // What NaN does to a minimum differs. MLX scatters no integers of 64 bits on a GPU.

@@ -22,8 +22,6 @@
 namespace lamella::on_mlx {
 namespace {
 
-bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
-
 mx::Dtype narrow_or_f32(LowerCx& cx, size_t output) {
   return cx.may_round(output) ? mx::bfloat16 : mx::float32;
 }

@@ -86,10 +86,7 @@ Arrays binary(LowerCx& cx) {
 }
 
 // Functions that MLX computes in float32 whatever the type.
-bool up_to_f32(const Graph& g, const Node& n) {
-  const DType t = g.type(n.inputs[0]).dtype;
-  return t == kF16 || t == kBF16 || t == kF32;
-}
+bool up_to_f32(const Graph& g, const Node& n) { return is_up_to_f32(g.type(n.inputs[0]).dtype); }
 // Where MLX's float32 on the CPU is off by a dozen ulps: erf, and exp far from 0.
 bool is_narrow(const Graph& g, const Node& n) {
   const DType t = g.type(n.inputs[0]).dtype;

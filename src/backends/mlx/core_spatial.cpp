@@ -21,11 +21,9 @@
 namespace lamella::on_mlx {
 namespace {
 
-bool is_up_to_f32(const Graph& g, const Node& n) {
-  return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId id) {
-    const DType t = id.absent() ? kF32 : g.type(id).dtype;
-    return t == kF32 || t == kF16 || t == kBF16;
-  });
+bool takes_up_to_f32(const Graph& g, const Node& n) {
+  return std::all_of(n.inputs.begin(), n.inputs.end(),
+                     [&](ValueId id) { return id.absent() || is_up_to_f32(g.type(id).dtype); });
 }
 
 mx::array wide(LowerCx& cx, const mx::array& x) { return mx::astype(x, mx::float32, cx.stream); }
@@ -78,7 +76,7 @@ std::span<const ConvAxis> axes_of(const ConvGeometry& g, size_t rank) {
 // MLX has no groups along three axes.
 template <class Op>
 bool convolves(const Graph& g, const Node& n) {
-  return is_up_to_f32(g, n) &&
+  return takes_up_to_f32(g, n) &&
          (g.type(n.inputs[0]).rank() < 5 || n.attrs.as<typename Op::Attrs>().groups == 1);
 }
 
@@ -142,7 +140,7 @@ Arrays conv_transpose_row(LowerCx& cx) {
 }
 
 bool has_one_group(const Graph& g, const Node& n) {
-  return is_up_to_f32(g, n) && n.attrs.as<ConvGradW::Attrs>().groups == 1;
+  return takes_up_to_f32(g, n) && n.attrs.as<ConvGradW::Attrs>().groups == 1;
 }
 
 // A convolution whose batch are the channels of x, whose channels are the batch, and whose kernel
@@ -171,7 +169,7 @@ Arrays conv_grad_w_row(LowerCx& cx) {
   return {as_output(cx, mx::moveaxis(dw, -1, 0, cx.stream))};
 }
 
-bool pools_floats(const Graph& g, const Node& n) { return is_up_to_f32(g, n) && n.n_saved == 0; }
+bool pools_floats(const Graph& g, const Node& n) { return takes_up_to_f32(g, n) && n.n_saved == 0; }
 
 Arrays max_pool_row(LowerCx& cx) {
   const auto& a = cx.attrs<MaxPool::Attrs>();
@@ -206,7 +204,7 @@ Arrays max_pool_row(LowerCx& cx) {
 
 bool resizes(const Graph& g, const Node& n) {
   const DType t = g.type(n.inputs[0]).dtype;
-  return is_up_to_f32(g, n) || t.is_int() || t.is_bool();
+  return takes_up_to_f32(g, n) || t.is_int() || t.is_bool();
 }
 
 // x along an axis: what counts there follows from sizes alone, and is found here, in f64.
@@ -308,11 +306,11 @@ std::span<const CoreRow> core_spatial_rows() {
       {&op<Conv>, "mlx::core::conv_general", conv_row, convolves<Conv>},
       {&op<ConvGradW>, "mlx::core::conv_general", conv_grad_w_row, has_one_group},
       {&op<ConvTranspose>, "mlx::core::conv_general", conv_transpose_row, convolves<ConvTranspose>},
-      {&op<Fft>, "mlx::core::fft::fftn", fft_row, is_up_to_f32},
-      {&op<Irfft>, "mlx::core::fft::irfftn", irfft_row, is_up_to_f32},
+      {&op<Fft>, "mlx::core::fft::fftn", fft_row, takes_up_to_f32},
+      {&op<Irfft>, "mlx::core::fft::irfftn", irfft_row, takes_up_to_f32},
       {&op<MaxPool>, "mlx::core::max", max_pool_row, pools_floats},
       {&op<Resize>, "mlx::core::take", resize_row, resizes},
-      {&op<Rfft>, "mlx::core::fft::rfftn", rfft_row, is_up_to_f32},
+      {&op<Rfft>, "mlx::core::fft::rfftn", rfft_row, takes_up_to_f32},
   };
   return kRows;
 }

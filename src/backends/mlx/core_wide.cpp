@@ -59,7 +59,6 @@ Arrays run(LowerCx& cx, const WideCall& call, const Arrays& inputs, int n_groups
 
 int groups_over(size_t n) { return static_cast<int>((n + kWideThreads - 1) / kWideThreads); }
 
-bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
 bool takes_f32(const Graph& g, const Node& n) {
   return is_up_to_f32(g.type(n.inputs[n.inputs.size() - 1]).dtype);
 }
