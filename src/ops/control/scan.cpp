@@ -152,7 +152,8 @@ void Scan::samples(Samples& s) {
   for (bool reverse : {false, true})
     s.add({In{.shape = {3}, .dtype = kF32}, In{.shape = {7, 3}, .dtype = kF32},
            In{.shape = {}, .dtype = kF32}},
-          Attrs{decaying(true), 1, 1, reverse});
+          Attrs{decaying(true), 1, 1, reverse})
+        .length = 7;
   s.bad({row({1, 2, 3}), x}, Attrs{decaying(), 1, 1, false}, "takes 3 inputs; want 2");
   s.bad({row({1, 2, 3}), x, decay}, Attrs{decaying(), 3, 1, false}, "at least one n_scanned");
   s.bad({row({1, 2, 3}), decay, decay}, Attrs{decaying(), 1, 1, false}, "first axis to cut");

@@ -16,7 +16,8 @@ struct Scan {
                                  "captures...) gives carried..., stacked...; the results are the "
                                  "last carried values, then each stacked output "
                                  "along a new first axis, at the position of its entry.",
-                             .ulps = 8};
+                             .ulps = 8,              // of a body's own ops
+                             .ulps_per_length = 4};  // which a carried value passes on
   struct Attrs {
     GraphPtr body = {};
     int64_t n_carried = 0;
