@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +27,10 @@ std::string read_all(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+}
+
 }  // namespace
 
 CliResult run_cli(const std::vector<std::string>& arguments, const std::string& input) {
@@ -47,7 +50,6 @@ CliResult run_cli(const std::vector<std::string>& arguments, const std::string& 
   posix_spawn_file_actions_addopen(&actions, 1, (base + ".out").c_str(), kWrite, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, (base + ".err").c_str(), kWrite, 0600);
   pid_t pid = 0;
-  const auto start = std::chrono::steady_clock::now();
   const int failed = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) throw std::runtime_error("cannot run " + program);
@@ -55,7 +57,7 @@ CliResult run_cli(const std::vector<std::string>& arguments, const std::string& 
   rusage usage{};
   wait4(pid, &status, 0, &usage);
   CliResult result;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   result.peak_rss_kib = usage.ru_maxrss;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = read_all(base + ".out");

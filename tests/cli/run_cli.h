@@ -9,7 +9,7 @@ namespace lamella::test {
 struct CliResult {
   int status = -1;  // exit code; 128 + the signal where one ended it
   std::string out, err;
-  double seconds = 0;
+  double cpu_seconds = 0;
   long peak_rss_kib = 0;
 };
 
