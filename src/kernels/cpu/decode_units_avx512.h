@@ -111,7 +111,11 @@ template <class Unpack, int kStreams, int kRows>
       each<kStreams>([&](auto s) LAMELLA_INLINE {
         const typename Unpack::Row w_row(*a.w, row + s * block.apart);
         typename Unpack::Unit w;
-        if (kStreams == 1) w_row.prefetch(at, kAhead);
+        if (kStreams == 1) {
+          w_row.prefetch(at, kAhead);
+        } else if (a.ahead_in_runs) {
+          w_row.prefetch(at, a.ahead_in_runs);
+        }
         unpack.to_unit(w_row, at, w);
         each<kRows / kTogether>([&](auto r) LAMELLA_INLINE {
           constexpr int kFirst = r * kTogether;
@@ -147,8 +151,8 @@ void decode_eight(const DecodeArgs& a, const Unpack& unpack, int64_t first) {
   }
 }
 
-// Few rows of x wait for the weights, which are read in kStreams runs of rows: so more of the
-// processor's own prefetches are under way.
+// Few rows of x wait for the weights, which are read in kStreams runs of rows: so more prefetches
+// are under way, the processor's own or ours.
 template <class Unpack, int kStreams, int kRows>
 void decode_streams(const DecodeArgs& a, const Unpack& unpack, int64_t first) {
   const int64_t apart = a.n_rows / kStreams, done = apart * kStreams, n_units = a.x->n_units;

@@ -159,6 +159,12 @@ template <class U, class Read, int kStreams, int kRows>
   for (int64_t span = 0; span < a.x->n_spans; ++span, x += kSpan) {
     const int64_t left = a.w->k - span * kSpan, n = left < kSpan ? left : kSpan;
     if (!kDecoded && n == kSpan) {
+      if (kStreams > 1 && a.ahead_in_runs) {
+        for (int s = 0; s < kStreams; ++s) {
+          constexpr int64_t kBytes = kSpan * Read::kBytes;
+          prefetch<U>(w + s * w_stride + span * kBytes + a.ahead_in_runs, kBytes);
+        }
+      }
       add_span_exact<U, Read, kStreams, kRows>(w + span * kSpan * Read::kBytes, w_stride, x,
                                                x_stride, sum);
       continue;

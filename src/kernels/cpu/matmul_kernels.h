@@ -27,6 +27,8 @@ inline constexpr int kDecodeRows = 32;  // rows of x prepared at a time (decode)
 // Bytes of weights that decode asks for ahead, into the second-level cache. The processor's own
 // prefetch ends with each page of 4 KiB; less than two pages ahead gains nothing.
 inline constexpr int64_t kAhead = 16384;
+// The same where a few rows of x read several runs of rows at once.
+inline constexpr int64_t kAheadInRuns = 1024;
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -114,6 +116,7 @@ struct DecodeArgs {
   int64_t m;  // at most kDecodeRows
   float* c;   // [m][ldc], column = weight row - row
   int64_t ldc;
+  int64_t ahead_in_runs = 0;  // 0: the processor's own prefetch does better
 };
 
 struct BulkArgs {
