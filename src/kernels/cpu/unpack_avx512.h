@@ -324,8 +324,11 @@ struct FastUnpack : Format {
       this->unit(Whole{at}, Whole{2 * unit + 1 < row.n_blocks ? at + kBytes : kNone}, out);
       return;
     } else if constexpr (requires { this->unit(Whole{}, out); }) {
-      const int64_t left = row.n_blocks - 2 * unit * kPerSpan;
-      if (left < 2 * kPerSpan) return this->unit(Partial{at, left * Format::kBlockBytes}, out);
+      constexpr int kBlocks = kUnitBytes / Format::kBlockBytes;
+      if constexpr (kBlocks > 1) {
+        const int64_t left = row.n_blocks - unit * kBlocks;
+        if (left < kBlocks) return this->unit(Partial{at, left * Format::kBlockBytes}, out);
+      }
       return this->unit(Whole{at}, out);
     }
     static constexpr LaneTable kLanes = lane_table(kUnitOrder);

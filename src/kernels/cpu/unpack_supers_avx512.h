@@ -159,6 +159,42 @@ struct Q2_K : ByHalf {
     mins =
         _mm512_mul_ps(whole_u8(_mm_and_si128(_mm_srli_epi16(packed, 4), mask)), f16_at(bytes, 82));
   }
+
+  // A quarter of the lanes for each 16 bytes: lane i of it takes field i of the bytes' words,
+  // vector t of word t. So fields are shifted and words spread by one operation.
+  static constexpr UnitOrder kUnits = [] {
+    UnitOrder order;
+    for (int lane = 0; lane < 16; ++lane) {
+      const int part = lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
+      order.lanes[lane] = static_cast<uint8_t>(part);
+      for (int t = 0; t < 4; ++t) order.fours[16 * t + lane] = static_cast<uint8_t>(part * 4 + t);
+    }
+    return order;
+  }();
+  // Where in a pair of words the bytes of two lanes begin, from `bit` on.
+  static constexpr int64_t begins_at(int bit) {
+    int64_t begins = 0;
+    for (int i = 7; i >= 0; --i) begins = begins << 8 | (bit + i / 4 * 2 + i % 4 * 8);
+    return begins;
+  }
+  template <class Unit>
+  LAMELLA_INLINE static void unit(const Whole& bytes, Unit& out) {
+    const __m512i packed = bytes.load(16), mask = _mm512_set1_epi8(3);
+    const __m512i pairs[2] = {_mm512_unpacklo_epi64(packed, packed),
+                              _mm512_unpackhi_epi64(packed, packed)};
+    each<4>([&](auto t) LAMELLA_INLINE {
+      constexpr int64_t kFirst = begins_at(t % 2 * 32), kSecond = begins_at(t % 2 * 32 + 4);
+      const __m512i begins = _mm512_set4_epi64(kSecond, kFirst, kSecond, kFirst);
+      out.codes[t] = _mm512_and_si512(_mm512_multishift_epi64_epi8(begins, pairs[t / 2]), mask);
+    });
+    const __m128i parts = _mm_shuffle_epi8(
+        bytes.load16(0), _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+    const __m128i low = _mm_set1_epi8(15);
+    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(bytes.word(80)));
+    out.scales = _mm512_mul_ps(whole_u8(_mm_and_si128(parts, low)), _mm512_broadcastss_ps(d));
+    out.mins = _mm512_mul_ps(whole_u8(_mm_and_si128(_mm_srli_epi16(parts, 4), low)),
+                             _mm512_broadcastss_ps(_mm_movehdup_ps(d)));
+  }
 };
 
 struct Q3_K : ByHalf {
