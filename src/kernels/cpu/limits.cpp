@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -22,17 +23,27 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Multiplications a second of all threads together, the best of five tries of about 10 ms.
+// Amounts a second of `work`, which returns an amount: the median of five tries.
+template <class Work>
+double median_rate(Work work) {
+  std::array<double, 5> rates;
+  for (double& rate : rates) {
+    const auto start = Clock::now();
+    const auto amount = static_cast<double>(work());
+    rate = amount / seconds_since(start);
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates[2];
+}
+
+// Multiplications a second of all threads together, tries of about 10 ms.
 double multiplications(int64_t (*loop)(int64_t), ThreadPool& pool) {
   constexpr int64_t kRounds = 1 << 18;
-  double best = 0;
-  for (int i = 0; i < 5; ++i) {
+  return median_rate([&] {
     std::atomic<int64_t> n{0};
-    const auto start = Clock::now();
     pool.run(pool.size() * 8, [&](int64_t, int) { n += loop(kRounds); });
-    best = std::max(best, static_cast<double>(n) / seconds_since(start));
-  }
-  return best;
+    return n.load();
+  });
 }
 
 // Bytes in large pages where the system has them, as files of weights are mapped.
@@ -54,18 +65,15 @@ struct Pages {
 };
 
 double read_rate(uint32_t (*read)(const uint8_t*, int64_t), ThreadPool& pool) {
-  constexpr int64_t kBytes = int64_t{256} << 20, kRange = 1 << 18;
+  constexpr int64_t kBytes = int64_t{512} << 20, kRange = 1 << 20;
   const Pages memory(kBytes);
   std::atomic<uint32_t> sink{0};
-  double best = 0;
-  for (int i = 0; i < 5; ++i) {
-    const auto start = Clock::now();
-    pool.run(kBytes / kRange, [&](int64_t range, int) {
+  return median_rate([&] {
+    pool.run_contiguous(kBytes / kRange, [&](int64_t range, int) {
       sink += read(memory.bytes.get() + range * kRange, kRange);
     });
-    best = std::max(best, kBytes / seconds_since(start));
-  }
-  return best;
+    return kBytes;
+  });
 }
 
 }  // namespace

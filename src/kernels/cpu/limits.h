@@ -13,7 +13,8 @@ struct MachineLimits {
   double read_bytes = 0;  // a second, from memory
 };
 
-// Runs for about 0.3 s on the threads of the pool and takes 256 MiB of memory meanwhile.
+// Medians of five tries, as speeds beside them are medians too. Runs for about half a second on the
+// threads of the pool and takes 512 MiB of memory meanwhile: more than last-level caches hold.
 MachineLimits measure_limits(Isa isa, ThreadPool& pool);
 
 }  // namespace lamella::cpu
