@@ -13,10 +13,9 @@
 namespace lamella {
 namespace {
 
-// About 50 us at 30 to 45 ns a pause, the scheduler asked now and then in case someone waits for
-// this core.
+// About 50 us at 30 to 45 ns a pause. Without asking the scheduler: who yields to other programs
+// may not be back for milliseconds.
 constexpr int kSpins = 1200;
-constexpr int kSpinsBetweenYields = 100;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -31,11 +30,7 @@ template <class Done>
 bool spin(int limit, Done done) {
   for (int i = 0; i < limit; ++i) {
     if (done()) return true;
-    if (i % kSpinsBetweenYields == kSpinsBetweenYields - 1) {
-      std::this_thread::yield();
-    } else {
-      pause();
-    }
+    pause();
   }
   return done();
 }
