@@ -159,18 +159,22 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
 }
 
 // Rows of weights a decode task does: about 256 KiB, as a kernel reads them in up to four streams,
-// each of which the processor should follow for some pages; a few tasks for each thread.
+// each of which the processor should follow for some pages; a few tasks for each thread, and as
+// many for one as for another in the largest job.
 int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
-  int64_t n = 0, row_bytes = 1;
+  int64_t n = 0, most = 1, row_bytes = 1;
   for (const MatmulJob& job : call.jobs) {
     n += job.n;
+    most = std::max(most, job.n);
     row_bytes = std::max(row_bytes, job.w.format
                                         ? job.w.format->blocks(call.k) * job.w.format->block_bytes()
                                         : call.k * elem_bytes(job.w.element));
   }
   const int64_t by_size = 262144 / row_bytes, by_threads = n / (4 * n_threads);
+  const int64_t rows = std::clamp<int64_t>(std::min(by_size, by_threads), 1, kMostTaskRows);
+  const int64_t n_tasks = round_up(ceil_div(most, rows), n_threads);
   const int64_t step = call.m < 8 ? 4 : 8;  // that a kernel takes at a time
-  return round_up(std::clamp<int64_t>(std::min(by_size, by_threads), 1, kMostTaskRows), step);
+  return round_up(ceil_div(most, n_tasks), step);
 }
 
 // Panels of weights a bulk task does: several where x is too long to stay in the cache.
