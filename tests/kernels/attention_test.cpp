@@ -1,5 +1,7 @@
 #include "lamella/kernels/cpu/attention.h"
 
+#include <numbers>
+
 #include "kernel_cases.h"
 #include "lamella/kernels/cpu/kv_append.h"
 #include "lamella/quant/format.h"
@@ -10,6 +12,14 @@ namespace {
 struct Seq {
   int64_t n_queries, n_keys;
 };
+
+enum class Arithmetic { bulk, decode, bf16 };
+template <class Fn>
+void for_each_arithmetic(Isa isa, Fn fn) {
+  fn(Arithmetic::bulk);
+  fn(Arithmetic::decode);
+  if (rounds_attention(isa)) fn(Arithmetic::bf16);
+}
 
 // Sequences with random queries, keys and values in a paged cache whose pages are shuffled.
 struct PagedCase {
@@ -99,7 +109,16 @@ struct PagedCase {
     }
   }
 
-  Status run(Isa isa, int threads, bool decode) {
+  // Operands as both products take them.
+  double round(double x) const {
+    return job.math.bf16
+               ? static_cast<double>(static_cast<float>(bf16::from(static_cast<float>(x))))
+               : x;
+  }
+
+  Status run(Isa isa, int threads, Arithmetic arithmetic) {
+    const bool decode = arithmetic == Arithmetic::decode;
+    job.math.bf16 = arithmetic == Arithmetic::bf16;
     ThreadPool pool(threads);
     const AttentionMath& m = job.math;
     y.assign(static_cast<size_t>(q_start.back() * m.heads * m.dv), kNan);
@@ -131,19 +150,20 @@ struct PagedCase {
     for (int64_t key = lo; key < hi; ++key) {
       double s = 0;
       for (int64_t i = 0; i < m.dk; ++i) {
-        s += double{qr[i]} * k[seq][(key * m.kv_heads + kv_head) * m.dk + i];
+        s += round(qr[i]) * round(k[seq][(key * m.kv_heads + kv_head) * m.dk + i]);
       }
       s *= m.scale;
       if (m.soft_cap > 0) s = m.soft_cap * std::tanh(s / m.soft_cap);
       score.push_back(s);
       top = std::max(top, s);
     }
+    top = std::ceil(top / std::numbers::ln2) * std::numbers::ln2;
     if (!sinks.empty()) total = std::exp(sinks[head] - top);
-    for (double s : score) total += std::exp(s - top);
+    for (double& s : score) total += s = round(std::exp(s - top));
     for (int64_t key = lo; key < hi; ++key) {
-      const double p = std::exp(score[key - lo] - top) / total;
+      const double p = score[key - lo] / total;
       for (int64_t i = 0; i < m.dv; ++i) {
-        out[i] += p * v[seq][(key * m.kv_heads + kv_head) * m.dv + i];
+        out[i] += p * round(v[seq][(key * m.kv_heads + kv_head) * m.dv + i]);
       }
     }
     return out;
@@ -153,11 +173,13 @@ struct PagedCase {
     const AttentionMath& m = job.math;
     for (int64_t seq = 0; seq < job.n_seqs; ++seq) {
       for (int64_t query = 0; query < seqs[seq].n_queries; ++query) {
+        // A weight near the middle between two numbers may be rounded to the other one.
+        const double bound = m.bf16 ? 1e-3 : 4e-6;
         for (int64_t head = 0; head < m.heads; ++head) {
           const auto want = expected(seq, query, head);
           const float* got = &y[((q_start[seq] + query) * m.heads + head) * m.dv];
           for (int64_t i = 0; i < m.dv; ++i) {
-            ASSERT_NEAR(got[i], want[i], 4e-6) << seq << " " << query << " " << head << " " << i;
+            ASSERT_NEAR(got[i], want[i], bound) << seq << " " << query << " " << head << " " << i;
           }
         }
       }
@@ -185,28 +207,28 @@ TEST(PagedAttention, MatchesTheFormula) {
   };
   for_each_isa([&](Isa isa) {
     for (const Shape& shape : shapes) {
-      for (const bool decode : {false, true}) {
+      for_each_arithmetic(isa, [&](Arithmetic arithmetic) {
         PagedCase c(kMixed, shape.math, shape.type, shape.page, 1);
-        ASSERT_TRUE(c.run(isa, 2, decode).ok());
+        ASSERT_TRUE(c.run(isa, 2, arithmetic).ok());
         c.check();
         const auto y = c.y;
         for (const int threads : {1, 5}) {
-          c.run(isa, threads, decode);
+          c.run(isa, threads, arithmetic);
           EXPECT_TRUE(same_bits(y, c.y));
         }
-      }
+      });
     }
   });
 }
 
 TEST(PagedAttention, SinksTakeTheirShare) {
   for_each_isa([&](Isa isa) {
-    for (const bool decode : {false, true}) {
+    for_each_arithmetic(isa, [&](Arithmetic arithmetic) {
       PagedCase c(kMixed, {.heads = 3, .kv_heads = 1, .dk = 16, .dv = 16}, KvType::f32, 8, 2);
       c.sinks = {0.5f, -3, 8};
-      ASSERT_TRUE(c.run(isa, 2, decode).ok());
+      ASSERT_TRUE(c.run(isa, 2, arithmetic).ok());
       c.check();
-    }
+    });
   });
 }
 
@@ -214,9 +236,9 @@ TEST(PagedAttention, SinksTakeTheirShare) {
 TEST(PagedAttention, BitsDependOnTheQueryAlone) {
   const AttentionMath math{.heads = 6, .kv_heads = 2, .dk = 48, .dv = 40, .window = 333};
   for_each_isa([&](Isa isa) {
-    for (const bool decode : {false, true}) {
+    for_each_arithmetic(isa, [&](Arithmetic arithmetic) {
       PagedCase all({{9, 9}, {150, 600}, {1, 44}}, math, KvType::f16, 24, 3);
-      ASSERT_TRUE(all.run(isa, 2, decode).ok());
+      ASSERT_TRUE(all.run(isa, 2, arithmetic).ok());
       const int64_t row = math.heads * math.dv;
       for (const auto& [first, last] :
            {std::array<int64_t, 2>{0, 150}, {0, 1}, {0, 64}, {64, 150}, {13, 18}, {149, 150}}) {
@@ -229,23 +251,24 @@ TEST(PagedAttention, BitsDependOnTheQueryAlone) {
         part.kv_len = {static_cast<int32_t>(450 + last)};
         part.table.assign(all.table.begin() + all.job.page_table_stride,
                           all.table.begin() + 2 * all.job.page_table_stride);
-        ASSERT_TRUE(part.run(isa, 3, decode).ok());
+        ASSERT_TRUE(part.run(isa, 3, arithmetic).ok());
         EXPECT_EQ(0, std::memcmp(part.y.data(), &all.y[(9 + first) * row],
                                  static_cast<size_t>((last - first) * row) * sizeof(float)))
-            << "decode " << decode << " queries " << first << ".." << last;
+            << "arithmetic " << static_cast<int>(arithmetic) << " queries " << first << ".."
+            << last;
       }
-    }
+    });
   });
 }
 
 TEST(PagedAttention, RefusesPagesAndLengthsOutOfRange) {
   const AttentionMath math{.heads = 1, .kv_heads = 1, .dk = 8, .dv = 8};
-  for (const bool decode : {false, true}) {
+  for (const Arithmetic arithmetic : {Arithmetic::bulk, Arithmetic::decode}) {
     const PagedCase good({{2, 20}, {2, 20}}, math, KvType::f16, 8, 4);
     const auto run = [&](auto spoil) {
       PagedCase c = good;
       spoil(c);
-      const Status status = c.run(Isa::scalar, 1, decode);
+      const Status status = c.run(Isa::scalar, 1, arithmetic);
       EXPECT_EQ(status.code, Status::Code::index_out_of_range);
       EXPECT_EQ(status.index, 1);
     };
@@ -264,12 +287,12 @@ TEST(PagedAttention, RefusesPagesAndLengthsOutOfRange) {
 
 TEST(PagedAttention, NanInAQueryStaysInItsRow) {
   for_each_isa([&](Isa isa) {
-    for (const bool decode : {false, true}) {
+    for_each_arithmetic(isa, [&](Arithmetic arithmetic) {
       PagedCase c({{40, 40}}, {.heads = 2, .kv_heads = 1, .dk = 16, .dv = 16}, KvType::f32, 8, 5);
       c.q[(7 * 2 + 1) * 16 + 3] = kNan;
-      ASSERT_TRUE(c.run(isa, 1, decode).ok());
+      ASSERT_TRUE(c.run(isa, 1, arithmetic).ok());
       for (int64_t row = 0; row < 80; ++row) EXPECT_EQ(std::isnan(c.y[row * 16]), row == 15);
-    }
+    });
   });
 }
 

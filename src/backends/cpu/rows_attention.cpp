@@ -4,11 +4,13 @@
 #include "lamella/backends/cpu/kernels.h"
 #include "lamella/backends/cpu/operands.h"
 #include "lamella/backends/cpu/plain_attention.h"
+#include "lamella/backends/planned/plan.h"
 #include "lamella/kernels/cpu/attention.h"
 #include "lamella/kernels/cpu/kv_append.h"
 #include "lamella/ops/attention/attention.h"
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/attention/paged_attention.h"
+#include "lamella/passes/leaving.h"
 
 namespace lamella::cpu {
 namespace {
@@ -28,11 +30,29 @@ bool is_i32(const Graph& g, const Node& n, std::initializer_list<size_t> inputs)
   return true;
 }
 
-bool paged_accepts(const Graph& g, const Node& n, const void*) {
+// Tiles multiply bf16 many times faster than vectors multiply f32.
+bool rounds(const void* device) {
+  const auto& d = *static_cast<const Device*>(device);
+  return d.phase == lamella::Phase::bulk && rounds_attention(d.isa);
+}
+
+// Only what products round anyway: where weights are exact, so is attention.
+DType paged_activation(const Graph& g, const Node& n, const void* device) {
+  const auto self = static_cast<uint32_t>(&n - g.nodes().data());
+  const auto is_rounded = [&](uint32_t reader, size_t input) {
+    const Node& r = g.nodes()[reader];
+    const planned::Row* row = planned::choose_row(kernel_rows(), g, r, device, {});
+    return input == 0 && row && row->activation && !row->activation(g, r, device).is_none();
+  };
+  return rounds(device) && is_read_only_by(g, self, is_rounded) ? kBF16 : DType{};
+}
+
+bool paged_accepts(const Graph& g, const Node& n, const void* device) {
   const auto& a = n.attrs.as<lamella::PagedAttention::Attrs>();
   return type_of_input(g, n, 0).dtype == kF32 && kv_type_of(type_of_input(g, n, 1).dtype) &&
          kv_type_of(type_of_input(g, n, 2).dtype) && is_i32(g, n, {3, 4, 5}) &&
-         a.compute == Compute::exact && (!has_input(n, 6) || type_of_input(g, n, 6).dtype == kF32);
+         (a.compute == Compute::exact || rounds(device)) &&
+         (!has_input(n, 6) || type_of_input(g, n, 6).dtype == kF32);
 }
 
 planned::Status launch_paged(const planned::StepCx& cx) {
@@ -51,6 +71,7 @@ planned::Status launch_paged(const planned::StepCx& cx) {
   job.math.soft_cap = static_cast<float>(a.soft_cap);
   job.math.sinks = cx.has(6) ? cx.in(6).as<const float>() : nullptr;
   job.math.decode = device_of(cx).phase == lamella::Phase::decode;
+  job.math.bf16 = a.compute == Compute::bf16;
   job.q = q.as<const float>();
   job.y = y.as<float>();
   job.q_token_stride = q.strides[0];
@@ -177,7 +198,8 @@ std::span<const planned::Row> attention_rows() {
       {.op = &op<lamella::PagedAttention>,
        .name = "paged_attention",
        .accepts = paged_accepts,
-       .launch = launch_paged},
+       .launch = launch_paged,
+       .activation = paged_activation},
       {.op = &op<lamella::PagedAttention>,
        .name = "paged_attention_plain",
        .accepts = plain_paged_accepts,

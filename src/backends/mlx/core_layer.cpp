@@ -17,7 +17,7 @@
 #include "lamella/ops/nn/add_rms_norm.h"
 #include "lamella/ops/nn/rms_norm.h"
 #include "lamella/ops/nn/rope.h"
-#include "lamella/ops/shape/reshape.h"
+#include "lamella/passes/leaving.h"
 
 namespace lamella::on_mlx {
 namespace {
@@ -299,25 +299,11 @@ bool attends_rounded(const Graph& g, const Node& n, Phase phase) {
       !(g.type(n.inputs[2]).shape[3] == g.type(n.inputs[0]).shape[2]) ||
       (n.inputs.size() > 6 && !n.inputs[6].absent()))
     return false;
-  std::vector<bool> is_followed(g.nodes().size(), false);
-  const auto self = static_cast<size_t>(&n - g.nodes().data());
-  is_followed[self] = true;
-  bool is_read = false;
-  for (size_t i = self + 1; i < g.nodes().size(); ++i) {
-    const Node& reader = g.nodes()[i];
-    for (size_t k = 0; k < reader.inputs.size(); ++k) {
-      if (reader.inputs[k].absent() || !is_followed[reader.inputs[k].node]) continue;
-      if (reader.is(op<Reshape>) && k == 0) {
-        is_followed[i] = true;
-        continue;
-      }
-      if (k != 0 || !(reads_rounded(reader, 0) || rounds_on_gpu(g, reader, phase))) return false;
-      is_read = true;
-    }
-  }
-  for (const NamedValue& o : g.outputs())
-    if (is_followed[o.id.node]) return false;
-  return is_read;
+  const auto self = static_cast<uint32_t>(&n - g.nodes().data());
+  return is_read_only_by(g, self, [&](uint32_t reader, size_t input) {
+    const Node& r = g.nodes()[reader];
+    return input == 0 && (reads_rounded(r, 0) || rounds_on_gpu(g, r, phase));
+  });
 }
 
 std::span<const CoreRow> core_layer_rows() {

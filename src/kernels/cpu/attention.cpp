@@ -20,6 +20,7 @@ struct Problem {
   FunctionRef<QueryBlock(int64_t entry, int64_t kv_head)> block;
   ThreadPool& pool;
   const AttentionTable& kernels;
+  const BulkAttention& bulk;
 };
 
 // base + n; a tensor without elements may have no memory.
@@ -30,14 +31,14 @@ T* offset(T* base, int64_t n) {
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Queries one task of the bulk kernel takes: four panels of rows, fewer where threads would idle.
+// Queries one task of the bulk kernel takes: all the panels it may, fewer where threads would idle.
 int64_t queries_per_task(const Problem& p) {
-  const int64_t panel = p.kernels.bulk_panel, group = p.math.heads / p.math.kv_heads;
+  const int64_t panel = p.bulk.panel, group = p.math.heads / p.math.kv_heads;
   int64_t panels = 0;
   for (int64_t entry = 0; entry < p.entries; ++entry) {
     panels += div_up(p.block(entry, 0).rows(), panel) * p.math.kv_heads;
   }
-  const int64_t wanted = std::clamp<int64_t>(panels / (4 * p.pool.size()), 1, 4);
+  const int64_t wanted = std::clamp<int64_t>(panels / (4 * p.pool.size()), 1, p.bulk.most_panels);
   return std::max<int64_t>(1, wanted * panel / group);
 }
 
@@ -50,7 +51,7 @@ Status run_bulk(const Problem& p) {
   for (int64_t entry = 0; entry < p.entries; ++entry) {
     n_blocks += div_up(p.block(entry, 0).last, queries);
   }
-  const int64_t worker_bytes = Scratch::aligned(p.kernels.bulk_scratch(p.math, queries * group));
+  const int64_t worker_bytes = Scratch::aligned(p.bulk.scratch(p.math, queries * group));
   const int64_t task_bytes = Scratch::aligned(n_blocks * static_cast<int64_t>(sizeof(Task)));
   Scratch scratch(task_bytes + worker_bytes * p.pool.size());
   if (!scratch.ok()) return {Status::Code::no_memory};
@@ -67,7 +68,7 @@ Status run_bulk(const Problem& p) {
     QueryBlock block = p.block(t.entry, task % p.math.kv_heads);
     block.first = t.first;
     block.last = std::min(block.last, t.first + queries);
-    p.kernels.bulk(block, scratch.at<float>(task_bytes + worker * worker_bytes));
+    p.bulk.run(block, scratch.at<float>(task_bytes + worker * worker_bytes));
   });
   return {};
 }
@@ -187,10 +188,20 @@ class Decoder {
   float* partials_ = nullptr;
 };
 
+// The kernel of operands rounded to bf16; null: none.
+const BulkAttention* rounding_kernel([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::amx) return &kAmxAttention;
+#endif
+  return nullptr;
+}
+
 Status run_attention(const AttentionMath& math, int64_t entries, ThreadPool& pool, Isa isa,
                      FunctionRef<QueryBlock(int64_t, int64_t)> block) {
   if (entries <= 0 || math.kv_heads <= 0) return {};
-  const Problem p{math, entries, block, pool, LAMELLA_BY_ISA(isa, kAttentionTable)};
+  const AttentionTable& kernels = LAMELLA_BY_ISA(isa, kAttentionTable);
+  const BulkAttention* rounded = math.bf16 ? rounding_kernel(isa) : nullptr;
+  const Problem p{math, entries, block, pool, kernels, rounded ? *rounded : kernels.bulk};
   return math.decode ? Decoder(p).run() : run_bulk(p);
 }
 
@@ -278,6 +289,8 @@ QueryBlock dense_block(const DenseAttention& job, int64_t batch, int64_t kv_head
 }
 
 }  // namespace
+
+bool rounds_attention(Isa isa) { return rounding_kernel(isa) != nullptr; }
 
 Status paged_attention(const PagedAttention& job, ThreadPool& pool, Isa isa) {
   for (int64_t seq = 0; seq < job.n_seqs; ++seq) {

@@ -27,7 +27,10 @@ struct AttentionMath {
   float soft_cap = 0;            // score = soft_cap * tanh(score / soft_cap); 0: none
   const float* sinks = nullptr;  // [heads]; null: none
   bool decode = false;           // the arithmetic for few queries instead of that for many
+  bool bf16 =
+      false;  // round the operands of both products; paged, for many, where rounds_attention
 };
+bool rounds_attention(Isa isa);
 
 // Sequence s owns the queries [q_start[s], q_start[s + 1]) and kv_len[s] keys, its new ones
 // included: query i of it is at position kv_len[s] - (its number of queries) + i. Key j lies in

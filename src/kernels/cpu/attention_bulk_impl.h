@@ -11,6 +11,7 @@ namespace bulk {
 
 constexpr int kVectors = 3;
 constexpr int kPanel = kVectors * kLanes;
+constexpr int kMostPanels = 4;
 constexpr int kTile = 64;                 // keys a tile; borders at its multiples
 constexpr int kRowTile = kRegisters / 4;  // rows of a register tile
 

@@ -6,7 +6,10 @@
 
 namespace lamella::cpu::LAMELLA_ISA {
 
-const AttentionTable kAttentionTable = {bulk::kPanel,          bulk::scratch_bytes, bulk::run,
-                                        decode::scratch_bytes, decode::run,         decode::merge};
+const AttentionTable kAttentionTable = {
+    {bulk::kPanel, bulk::kMostPanels, bulk::scratch_bytes, bulk::run},
+    decode::scratch_bytes,
+    decode::run,
+    decode::merge};
 
 }  // namespace lamella::cpu::LAMELLA_ISA

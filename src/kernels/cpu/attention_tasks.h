@@ -65,11 +65,20 @@ struct DecodeTask {
   int64_t partial_stride = 0;
 };
 
-struct AttentionTable {
-  int64_t bulk_panel;  // rows that the bulk kernel takes at a time
+// A kernel for many queries.
+struct BulkAttention {
+  int64_t panel;        // rows that it takes at a time
+  int64_t most_panels;  // of a task
   // Bytes of scratch of one task with that many rows.
-  int64_t (*bulk_scratch)(const AttentionMath&, int64_t rows);
-  void (*bulk)(const QueryBlock&, float* scratch);
+  int64_t (*scratch)(const AttentionMath&, int64_t rows);
+  void (*run)(const QueryBlock&, float* scratch);
+};
+
+// Of operands rounded to bf16, without bias or mask; for Isa::amx.
+extern const BulkAttention kAmxAttention;
+
+struct AttentionTable {
+  BulkAttention bulk;
   int64_t (*decode_scratch)(const AttentionMath&, int64_t rows);
   void (*decode)(const DecodeTask&, float* scratch);
   // Joins n partial results, `stride` floats apart, into row `row` of y.

@@ -18,7 +18,8 @@ struct Attention {
           "[batch, heads, queries, keys]; of bool it says which keys are seen. A key whose score "
           "is -infinity is not seen, and a query that sees none gives 0. sinks [heads]: a score "
           "more in the softmax, without a value. compute: how the operands of both products are "
-          "rounded. The values of keys that are not seen must be finite.",
+          "rounded; those of the second are exponentials of scores, and divided by the sum of the "
+          "rounded ones. The values of keys that are not seen must be finite.",
       .ulps = 16,
       .ulps_per_length = 0.5};
   struct Attrs {

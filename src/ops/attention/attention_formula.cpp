@@ -1,6 +1,11 @@
 #include "lamella/ops/attention/attention.h"
 
+#include <numbers>
+
+#include "lamella/ops/math/cast.h"
+#include "lamella/ops/math/ceil.h"
 #include "lamella/ops/math/equal.h"
+#include "lamella/ops/math/exp.h"
 #include "lamella/ops/math/greater.h"
 #include "lamella/ops/math/less.h"
 #include "lamella/ops/math/less_equal.h"
@@ -9,6 +14,8 @@
 #include "lamella/ops/math/tanh.h"
 #include "lamella/ops/math/where.h"
 #include "lamella/ops/nn/softmax.h"
+#include "lamella/ops/reduce/max.h"
+#include "lamella/ops/reduce/sum.h"
 #include "lamella/ops/shape/concat.h"
 #include "lamella/ops/shape/expand.h"
 #include "lamella/ops/shape/iota.h"
@@ -47,8 +54,24 @@ Value scores_of(Value q, Value k, Value bias, const Attention::Attrs& a) {
   return bias.absent() || bias.dtype().is_bool() ? s : s + as_dtype(bias, s.dtype());
 }
 
-// Probabilities of the keys, 0 where a key is not seen.
-Value probabilities(Value s, Value seen, Value sinks) {
+// What the values are multiplied by, 0 where a key is not seen, and what the sum is divided by
+// (absent: 1).
+struct Weights {
+  Value of_keys, total;
+};
+
+// exp(s) by powers of two too small, so that rounding does not depend on what is subtracted.
+Weights rounded_weights(Value s, Value seen, Dim n_keys) {
+  const Value top = max(s, {.axes = {-1}, .keep = true});
+  const Value e = exp(s - ceil(top * (1 / std::numbers::ln2)) * std::numbers::ln2);
+  const Value keys = cast(cast(slice_axis(e, -1, 0, n_keys), {.to = kBF16}), {.to = s.dtype()});
+  const Value of_keys = where(seen, keys, scalar_like(s, 0));
+  Value total = sum(of_keys, {.axes = {-1}, .keep = true});
+  if (s.shape().dims.back() != n_keys) total = total + slice_axis(e, -1, n_keys, n_keys + 1);
+  return {of_keys, where(equal(total, scalar_like(s, 0)), scalar_like(s, 1), total)};
+}
+
+Weights weights_of(Value s, Value seen, Value sinks, Compute compute) {
   const Shape& shape = s.shape();
   const Value none = scalar_like(s, -std::numeric_limits<double>::infinity());
   seen = both(seen, logical_not(equal(s, none)));
@@ -57,9 +80,10 @@ Value probabilities(Value s, Value seen, Value sinks) {
     const Value column = reshape_to(as_dtype(sinks, s.dtype()), {1, shape[1], 1, 1});
     s = concat(s, expand_to(column, {shape[0], shape[1], shape[2], 1}), {.axis = -1});
   }
+  if (compute == Compute::bf16) return rounded_weights(s, seen, shape[3]);
   Value p = softmax(s);
   if (!sinks.absent()) p = slice_axis(p, -1, 0, shape[3]);
-  return where(seen, p, scalar_like(p, 0));
+  return {where(seen, p, scalar_like(p, 0)), {}};
 }
 
 }  // namespace
@@ -97,10 +121,12 @@ Value Attention::expand(const Args& args, const Attrs& a) {
   const Shape &qs = q.shape(), &vs = v.shape();
   Value seen = seen_by_position(*q.graph, qs[2], vs[2], a);
   if (!bias.absent() && bias.dtype().is_bool()) seen = both(seen, bias);
-  const Value p = probabilities(scores_of(q, k, bias, a), seen, args[4]);
-  const Value grouped = reshape_to(p, {qs[0], vs[1], floordiv(qs[1], vs[1]) * qs[2], vs[2]});
-  const Value y = matmul(grouped, v, {.transpose_w = false, .compute = a.compute});
-  return as_dtype(reshape_to(y, {qs[0], qs[1], qs[2], vs[3]}), args[0].dtype());
+  const Weights w = weights_of(scores_of(q, k, bias, a), seen, args[4], a.compute);
+  const Value grouped =
+      reshape_to(w.of_keys, {qs[0], vs[1], floordiv(qs[1], vs[1]) * qs[2], vs[2]});
+  const Value sums = reshape_to(matmul(grouped, v, {.transpose_w = false, .compute = a.compute}),
+                                {qs[0], qs[1], qs[2], vs[3]});
+  return as_dtype(w.total.absent() ? sums : sums / w.total, args[0].dtype());
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <numbers>
+
 #include "lamella/ops/attention/key_range.h"
 #include "lamella/ops/attention/paged_rows.h"
 #include "lamella/ops/linalg/matmul.h"
@@ -81,11 +83,11 @@ struct PagedAttention {
           for (int64_t key : at)
             p.push_back(score(a, round, cx.in(0).f.data() + row * dk,
                               cx.in(1).f.data() + (key + h / group) * dk, dk));
-          to_probabilities(p, cx.has(6) ? cx.in(6).f.data() + h : nullptr);
+          const double total = to_weights(p, round, cx.has(6) ? cx.in(6).f.data() + h : nullptr);
           for (size_t j = 0; j < p.size(); ++j)
             for (int64_t c = 0; c < dv; ++c)
               y.f[static_cast<size_t>(row * dv + c)] +=
-                  round(p[j]) *
+                  p[j] / total *
                   round(cx.in(2).f[static_cast<size_t>((at[j] + h / group) * dv + c)]);
         }
       }
@@ -99,20 +101,30 @@ struct PagedAttention {
     const In starts = ints({4}, {0, 3, 3, 5}), lengths = ints({3}, {5, 2, 3});
     const In table = ints({3, 3}, {4, 0, 2, 1, -1, -1, 3, 5, -1});
     const auto with = [&](int64_t heads, int64_t kv_heads, DType cache, Attrs a) {
-      s.add({In{.shape = {5, heads, 32}}, In{.shape = {6, 2, kv_heads, 32}, .dtype = cache},
-             In{.shape = {6, 2, kv_heads, 32}, .dtype = cache}, starts, table, lengths},
-            a)
-          .length = 32;
+      Sample& sample =
+          s.add({In{.shape = {5, heads, 32}}, In{.shape = {6, 2, kv_heads, 32}, .dtype = cache},
+                 In{.shape = {6, 2, kv_heads, 32}, .dtype = cache}, starts, table, lengths},
+                a);
+      sample.length = 32;
+      // Differences see the steps of the rounding.
+      sample.grad = a.compute == Compute::exact;
     };
     with(2, 2, {}, {});
     with(6, 2, kF16, {.scale = 0.5, .window = 2});
     with(6, 3, kBF16, {.soft_cap = 2});
     with(4, 1, find_dtype("q8_0"), {.causal = false});
+    with(8, 2, find_dtype("q8_0"), {.compute = Compute::bf16});
+    with(2, 2, find_dtype("q4_0"), {.window = 2, .soft_cap = 2, .compute = Compute::bf16});
+    with(6, 3, kF16, {.scale = -0.5, .causal = false, .compute = Compute::bf16});
     const In q{.shape = {3, 4, 6}}, k{.shape = {5, 4, 2, 6}}, v{.shape = {5, 4, 2, 3}};
     const In start = ints({3}, {0, 1, 3}), pages = ints({2, 2}, {2, 4, 0, 1}),
              n = ints({2}, {7, 8});
     s.add({q, k, v, start, pages, n, In{.shape = {4}}}, Attrs{.window = 3}).length = 6;
     s.add({q, k, v, start, pages, n}, Attrs{.causal = false, .window = 2}).length = 6;
+    Sample& rounded =
+        s.add({q, k, v, start, pages, n, In{.shape = {4}}}, Attrs{.compute = Compute::bf16});
+    rounded.length = 6;
+    rounded.grad = false;
     s.add({In{.shape = {0, 4, 6}}, k, v, ints({3}, {0, 0, 0}), pages, n}, Attrs{});
     add_literal_samples(s);
     s.bad({q, k, v, start, pages, ints({2}, {7, 9})}, Attrs{}, "longer than its pages");
@@ -209,14 +221,15 @@ struct PagedAttention {
     sum *= a.scale.value_or(1 / std::sqrt(static_cast<double>(d)));
     return a.soft_cap > 0 ? a.soft_cap * std::tanh(sum / a.soft_cap) : sum;
   }
-  static void to_probabilities(std::vector<double>& scores, const double* sink) {
-    double top = sink ? *sink : -std::numeric_limits<double>::infinity(), sum = 0;
-    for (double v : scores) top = std::max(top, v);
+  // Scores become weights, by powers of two too small; gives what they are divided by.
+  static double to_weights(std::vector<double>& scores, Rounded round, const double* sink) {
     const double none = -std::numeric_limits<double>::infinity();
-    for (double& v : scores) sum += v = v == none ? 0 : std::exp(v - top);
+    double top = sink ? *sink : none, sum = 0;
+    for (double v : scores) top = std::max(top, v);
+    top = std::ceil(top / std::numbers::ln2) * std::numbers::ln2;
+    for (double& v : scores) sum += v = v == none ? 0 : round(std::exp(v - top));
     if (sink) sum += std::exp(*sink - top);
-    if (sum != 0)
-      for (double& v : scores) v /= sum;
+    return sum == 0 ? 1 : sum;
   }
 };
 inline constexpr Call<PagedAttention> paged_attention;
