@@ -9,7 +9,9 @@
 
 #include <immintrin.h>
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "lamella/kernels/cpu/gemv_impl.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
@@ -38,7 +40,7 @@ LAMELLA_INLINE inline void add_unit(const typename Unpack::Unit& w, const std::b
   });
   each<X::kCodes / 64>([&](auto v) LAMELLA_INLINE {
     each<kRows>([&](auto r) LAMELLA_INLINE {
-      dot[r] = Avx512::dot_at<false>(dot[r], w.codes[v], x + r * X::kBytes + 64 * v);
+      dot[r] = Avx512::dot_from<r * X::kBytes + 64 * v>(dot[r], w.codes[v], x);
     });
   });
   each<kRows>([&](auto r) LAMELLA_INLINE {
@@ -106,17 +108,20 @@ template <class Unpack, int kStreams, int kRows>
         sum[s][r] = block.begin ? _mm512_load_ps(between + r * 16) : _mm512_setzero_ps();
       });
     });
+    const auto w_rows = [&]<int... s>(std::integer_sequence<int, s...>) {
+      return std::array{typename Unpack::Row(*a.w, row + s * block.apart)...};
+    }
+    (std::make_integer_sequence<int, kStreams>());
     const std::byte* x = x_rows;
     for (int64_t at = block.begin; at < block.end; ++at, x += m * kBytes) {
       each<kStreams>([&](auto s) LAMELLA_INLINE {
-        const typename Unpack::Row w_row(*a.w, row + s * block.apart);
         typename Unpack::Unit w;
         if (kStreams == 1) {
-          w_row.prefetch(at, kAhead);
+          w_rows[s].prefetch(at, kAhead);
         } else if (a.ahead_in_runs) {
-          w_row.prefetch(at, a.ahead_in_runs);
+          w_rows[s].prefetch(at, a.ahead_in_runs);
         }
-        unpack.to_unit(w_row, at, w);
+        unpack.to_unit(w_rows[s], at, w);
         each<kRows / kTogether>([&](auto r) LAMELLA_INLINE {
           constexpr int kFirst = r * kTogether;
           add_unit<Unpack, kTogether>(w, x + kFirst * kBytes, sum[s] + kFirst);

@@ -43,6 +43,17 @@ struct Avx512 {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "m"(*static_cast<const Unaligned*>(x)));
     return sum;
   }
+  // The same with x at a fixed distance from `base`. Were it an operand in memory, g++ would
+  // compute the addresses ahead, once for all streams of weights, and for want of registers keep
+  // them in vectors: each use then costs as much as a product.
+  template <int kDistance>
+  static I dot_from(I sum, I w, const void* base) {
+    asm("vpdpbusd %c[distance](%[base]), %[w], %[sum]"
+        : [sum] "+v"(sum)
+        : [w] "v"(w), [base] "r"(base), [distance] "i"(kDistance),
+          "m"(*static_cast<const Unaligned*>(base)));
+    return sum;
+  }
 
   static F zero() { return _mm512_setzero_ps(); }
   static F set1(float x) { return _mm512_set1_ps(x); }
