@@ -162,6 +162,36 @@ TEST(Matmul, RoundsToBf16WhereThereIsAUnit) {
   }
 }
 
+// Decode's unit for weights of bf16: any number of rows beside a row, and any rows of weights.
+TEST(Matmul, DecodesBf16WithTheSameBitsForAnyNumberOfRows) {
+  ThreadPool one(1), two(2);
+  for (Isa isa : usable_isas()) {
+    if (!has_bf16_unit(isa)) continue;
+    for (const auto [n, k] : {std::array{5, 31}, {33, 64}, {67, 300}, {160, 2600}}) {
+      const int64_t m = 45;
+      const Matrix x = random_matrix(nullptr, Elem::f32, m, k, 1);
+      const Matrix w = random_matrix(nullptr, Elem::bf16, n, k, 2);
+      const auto y = multiply(x, 0, m, {{&w}}, Phase::decode, isa, two, true)[0];
+      EXPECT_LE(worst_error(rounded(x), rounded(w), y), std::max(kUlps, std::sqrt(double(k))))
+          << name(isa) << " " << n << "x" << k;
+      for (const int64_t rows : {1, 2, 3, 4, 7, 8, 16, 17, 32}) {
+        for (const int64_t first : {int64_t{0}, m - rows}) {
+          const auto some = multiply(x, first, rows, {{&w}}, Phase::decode, isa, one, true)[0];
+          EXPECT_EQ(0, std::memcmp(some.data(), y.data() + first * n, some.size() * 4))
+              << name(isa) << " " << n << "x" << k << ": " << rows << " rows from " << first;
+        }
+      }
+      Matrix tail = w;  // the last rows of weights alone
+      tail.rows = 3;
+      tail.bytes.erase(tail.bytes.begin() + 1, tail.bytes.begin() + 1 + (n - 3) * k * 2);
+      const auto last = multiply(x, 0, m, {{&tail}}, Phase::decode, isa, one, true)[0];
+      for (int64_t i = 0; i < m; ++i) {
+        ASSERT_EQ(0, std::memcmp(&last[i * 3], &y[i * n + n - 3], 12)) << name(isa) << " row " << i;
+      }
+    }
+  }
+}
+
 // Those that multiply codes as avx512 does, by its vectors or by tiles of bytes.
 TEST(Matmul, CodesGiveTheBitsOfAvx512) {
   ThreadPool pool(2);

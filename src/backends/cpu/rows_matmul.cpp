@@ -49,9 +49,10 @@ bool operands_fit(const Graph& g, const Node& n, std::span<const size_t> weights
   const Device& cpu = *static_cast<const Device*>(device);
   if (!transpose_w || x.rank() < 1) return false;
   const bool rounded = compute == Compute::bf16;
-  if (rounded && !(is_bulk(cpu) && has_bf16_unit(cpu.isa))) return false;
+  if (rounded && !has_bf16_unit(cpu.isa)) return false;
   for (size_t i : weights) {
     const Type& w = type_of_input(g, n, i);
+    if (rounded && !is_bulk(cpu) && w.dtype != kBF16) return false;
     if (w.rank() != rank || !is_weight_type(w.dtype)) return false;
     const bool exact = x.dtype == kF32;
     const bool packed =
@@ -79,15 +80,15 @@ DType wanted_encoding(const Graph& g, const Node& n, std::span<const size_t> wei
 }
 
 // Whether both operands are better rounded to bf16: tiles multiply those many times faster than
-// other units multiply codes with many scales, and dot products of bf16 take weights of bf16 as
-// they are.
+// other units multiply codes with many scales (in bulk, where unpacking weights pays), and dot
+// products of bf16 take weights of bf16 as they are.
 bool wants_bf16(const Graph& g, const Node& n, std::span<const size_t> weights,
                 const Device& device) {
-  if (!is_bulk(device) || !has_bf16_unit(device.isa) || type_of_input(g, n, 0).dtype != kF32)
-    return false;
+  if (!has_bf16_unit(device.isa) || type_of_input(g, n, 0).dtype != kF32) return false;
   return std::all_of(weights.begin(), weights.end(), [&](size_t i) {
     const DType w = type_of_input(g, n, i).dtype;
-    return w == kBF16 || (w.is_block() && rounds_weights(device.isa, *w.info().format));
+    return w == kBF16 ||
+           (is_bulk(device) && w.is_block() && rounds_weights(device.isa, *w.info().format));
   });
 }
 

@@ -120,8 +120,11 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
   if (call.bf16) {
     operand.kernel = MatmulKernel{};
     operand.kernel.wish.bf16 = true;
-    operand.kernel.wish.tile_rows = bf16_unit(call.isa)->tile_rows;
-    operand.kernel.bulk = bf16_unit(call.isa)->bulk;
+    const Bf16Unit& unit = *bf16_unit(call.isa);
+    operand.kernel.wish.tile_rows =
+        call.phase == Phase::bulk ? unit.tile_rows : unit.decode_tile_rows;
+    operand.kernel.bulk = unit.bulk;
+    operand.kernel.decode = unit.decode;
     if (w.format && view_is_exact(*w.format)) {
       const MatmulKernel encoded = encoded_kernel(call.isa, *w.format);
       operand.unpack = encoded.unpack;
@@ -173,7 +176,8 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
   const int64_t by_size = 262144 / row_bytes, by_threads = n / (4 * n_threads);
   const int64_t rows = std::clamp<int64_t>(std::min(by_size, by_threads), 1, kMostTaskRows);
   const int64_t n_tasks = round_up(ceil_div(most, rows), n_threads);
-  const int64_t step = call.m < 8 ? 4 : 8;  // that a kernel takes at a time
+  // That a kernel takes at a time.
+  const int64_t step = call.bf16 ? bf16_unit(call.isa)->decode_rows : call.m < 8 ? 4 : 8;
   return round_up(ceil_div(most, n_tasks), step);
 }
 
@@ -235,7 +239,7 @@ void prepare(const Round& round, ThreadPool& pool) {
                      bulk_x_view(wish, round.m, call.k, call.x.format, buffer), round.movers);
       } else {
         prepare_decode(wish, call.x, round.first, begin, end, round.m, call.k,
-                       decode_x_view(wish, round.m, call.k, buffer));
+                       decode_x_view(wish, round.m, call.k, buffer), round.movers);
       }
     };
     if (round.m * call.k < kWorthSharing) {

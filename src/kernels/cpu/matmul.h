@@ -59,12 +59,14 @@ struct MatmulCall {
   Isa isa = Isa::scalar;
   Phase phase = Phase::bulk;
   int64_t m = 0, k = 0;
-  bool bf16 = false;  // round x and the weights to bf16 first; where has_bf16_unit says so
+  // Round x and the weights to bf16 first; where has_bf16_unit says so, in decode for weights of
+  // bf16 alone.
+  bool bf16 = false;
   Activations x;
   std::span<const MatmulJob> jobs;
 };
 
-// Whether products of bf16 have a unit of their own on `isa`, for bulk.
+// Whether products of bf16 have a unit of their own on `isa`.
 bool has_bf16_unit(Isa isa);
 // Whether that unit multiplies weights of a format fastest.
 bool rounds_weights(Isa isa, const quant::Format& w);

@@ -4,6 +4,7 @@
 // panel; a tile of x is 16 pairs of elements of 16 rows, as prepared; products come out with lanes
 // = rows of x.
 #include "lamella/kernels/cpu/gemm_bf16_impl.h"
+#include "lamella/kernels/cpu/gemv_amx_impl.h"
 #include "lamella/kernels/cpu/tiles_amx.h"
 
 namespace lamella::cpu {
@@ -147,7 +148,11 @@ void bulk_int8(const BulkArgs& a) {
 
 constinit const BulkKernel kAmxInt8 = bulk_int8;
 
-constinit const Bf16Unit kAmxUnit = {
-    .tile_rows = Amx::kTileRows, .bulk = bulk_bf16<Amx>, .round = round_bf16};
+constinit const Bf16Unit kAmxUnit = {.tile_rows = Amx::kTileRows,
+                                     .bulk = bulk_bf16<Amx>,
+                                     .decode_tile_rows = kTile,
+                                     .decode_rows = DecodePanel::kRows,
+                                     .decode = decode_bf16_tiles,
+                                     .round = round_bf16};
 
 }  // namespace lamella::cpu

@@ -1,6 +1,7 @@
 // Products of bf16 by AVX-512's dot products of pairs.
 #include "lamella/kernels/cpu/each.h"
 #include "lamella/kernels/cpu/gemm_bf16_impl.h"
+#include "lamella/kernels/cpu/gemv_bf16_impl.h"
 
 namespace lamella::cpu {
 namespace {
@@ -55,6 +56,7 @@ struct Avx512Bf16 {
 
 }  // namespace
 
-constinit const Bf16Unit kAvx512Bf16Unit = {.bulk = bulk_bf16<Avx512Bf16>, .round = round_bf16};
+constinit const Bf16Unit kAvx512Bf16Unit = {
+    .bulk = bulk_bf16<Avx512Bf16>, .decode = decode_bf16, .round = round_bf16};
 
 }  // namespace lamella::cpu

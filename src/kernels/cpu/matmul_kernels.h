@@ -56,8 +56,8 @@ struct UnitOrder {
 // What a kernel wants of x. Equal wishes share one preparation.
 struct XWish {
   bool encoded = false;
-  bool bf16 = false;                 // values rounded, in pairs (bulk)
-  int tile_rows = kTileRows;         // rows side by side in a tile (bulk)
+  bool bf16 = false;                 // values rounded, in pairs
+  int tile_rows = kTileRows;         // rows side by side in a tile (bulk; decode of bf16)
   int offset = 0;                    // what the kernel's codes of weights have been raised by
   int fold = 0;                      // elements whose integer sum gets one scale (bulk)
   bool sums = false;                 // the weights have minimums
@@ -76,6 +76,7 @@ struct DecodeX {
   float* scales = nullptr;    // [16], one a part; or pairs: 8 scales, 8 sums
   float* sums = nullptr;      // [16]: scale * sum of the codes of the part
   float* values = nullptr;    // [256]: not encoded
+  uint16_t* pairs = nullptr;  // rounded to bf16: [tile][span][128][tile_rows][2]
   // [unit][row]: codes; scales[16] of the lanes; if there is an offset, starts[16]; if there are
   // minimums, sums[16].
   int64_t n_units = 0;
@@ -145,10 +146,13 @@ using Transpose16 = void (*)(const void* in, int64_t in_stride, void* out, int64
 // n values rounded to bf16, to the nearest even; n is a multiple of 32.
 using RoundBf16 = void (*)(const float* x, int64_t n, uint16_t* out);
 
-// Products of bf16 (bulk). The unpacking is that of avx512.
+// Products of bf16. The unpacking is that of avx512. Decode takes weights of bf16 only, some rows
+// at a time.
 struct Bf16Unit {
   int tile_rows = kTileRows;
   void (*bulk)(const BulkArgs&) = nullptr;
+  int decode_tile_rows = 1, decode_rows = 8;
+  void (*decode)(const DecodeArgs&) = nullptr;
   RoundBf16 round = nullptr;
 };
 extern const Bf16Unit kAvx512Bf16Unit, kAmxUnit;
@@ -208,7 +212,7 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 // Fills the part of rows [begin, end) of m; x row 0 is row `first` of the activations. For bulk,
 // begin is a multiple of 16.
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                    int64_t end, int64_t m, int64_t k, const DecodeX& view);
+                    int64_t end, int64_t m, int64_t k, const DecodeX& view, const Movers& movers);
 void prepare_bulk(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
                   int64_t end, int64_t m, int64_t k, const BulkX& view, const Movers& movers);
 

@@ -51,7 +51,8 @@ DecodeX decode_arrays(const XWish& wish, int64_t m, int64_t k, Arrays& arrays) {
   x.starts = arrays.take<int32_t>(wish.encoded && wish.offset, n * (kSpan / 4 / wish.chain));
   x.scales = arrays.take<float>(wish.encoded, n * kSpanParts);
   x.sums = arrays.take<float>(wish.encoded && wish.sums && !wish.pairs, n * kSpanParts);
-  x.values = arrays.take<float>(!wish.encoded, n * kSpan);
+  x.values = arrays.take<float>(!wish.encoded && !wish.bf16, n * kSpan);
+  x.pairs = arrays.take<uint16_t>(wish.bf16, round_up(m, wish.tile_rows) * x.n_spans * kSpan);
   return x;
 }
 
@@ -136,6 +137,22 @@ void read_values(const Activations& x, int64_t row, int64_t k, int64_t begin, in
     for (int64_t i = 0; i < n; ++i) {
       out[i] = static_cast<float>(load<bf16>(x.planes[0] + (at + i) * 2));
     }
+  }
+}
+
+// One row rounded to bf16, zeros from k on, in pairs of elements among those of a tile.
+void prepare_pairs(const XWish& wish, const Activations& x, int64_t x_row, int64_t row, int64_t k,
+                   RoundBf16 round, const DecodeX& view) {
+  alignas(64) float values[kSpan];
+  alignas(64) uint16_t rounded[kSpan];
+  const int64_t width = wish.tile_rows, tile = row / width, lane = row % width;
+  uint16_t* out = view.pairs + tile * width * view.n_spans * kSpan + lane * 2;
+  for (int64_t span = 0; span < view.n_spans; ++span, out += width * kSpan) {
+    const int64_t n = std::min<int64_t>(k - span * kSpan, kSpan);
+    read_values(x, x_row, k, span * kSpan, n, values);
+    std::fill(values + n, values + kSpan, 0.0f);
+    round(values, kSpan, rounded);
+    for (int64_t p = 0; p < kSpan / 2; ++p) std::memcpy(out + p * width * 2, rounded + p * 2, 4);
   }
 }
 
@@ -362,8 +379,12 @@ BulkX bulk_x_view(const XWish& wish, int64_t m, int64_t k, const quant::Format* 
 }
 
 void prepare_decode(const XWish& wish, const Activations& x, int64_t first, int64_t begin,
-                    int64_t end, int64_t m, int64_t k, const DecodeX& view) {
+                    int64_t end, int64_t m, int64_t k, const DecodeX& view, const Movers& movers) {
   for (int64_t row = begin; row < end; ++row) {
+    if (wish.bf16) {
+      prepare_pairs(wish, x, first + row, row, k, movers.round, view);
+      continue;
+    }
     if (!wish.encoded) {
       float* out = view.values + row * view.n_spans * kSpan;
       read_values(x, first + row, k, 0, k, out);
