@@ -171,9 +171,9 @@ std::span<const CoreRow> core_packed_rows();
 // inputs and outputs have MLX's types, but for weights of rows that say so.
 const CoreRow* find_core_row(const Graph& graph, const Node& node, CoreTarget target,
                              std::string_view force = {});
-// On a GPU this product, or attention, is faster with both operands rounded to bf16 (`compute:
 // Of a type whose values float32 holds.
 inline bool is_up_to_f32(DType t) { return t == kF32 || t == kF16 || t == kBF16; }
+// On a GPU this product, or attention, is faster with both operands rounded to bf16 (`compute:
 // bf16`).
 bool rounds_on_gpu(const Graph& graph, const Node& node, Phase phase);
 // The node rounds this input to bf16 before it does anything else.
