@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <limits>
 #include <thread>
 
@@ -12,11 +14,13 @@
 #include "lamella/ops/attention/kv_append.h"
 #include "lamella/ops/control/loop.h"
 #include "lamella/ops/index/gather.h"
+#include "lamella/ops/index/non_zero.h"
 #include "lamella/ops/linalg/cholesky.h"
 #include "lamella/ops/linalg/det.h"
 #include "lamella/ops/linalg/matmul.h"
 #include "lamella/ops/linalg/solve.h"
 #include "lamella/ops/linalg/triangular_solve.h"
+#include "lamella/ops/math/cast.h"
 #include "lamella/ops/math/div.h"
 #include "lamella/ops/math/mod.h"
 #include "lamella/ops/operators.h"
@@ -186,6 +190,25 @@ TEST(Mlx, WhatDoesNotFitIsADeviceError) {
   }
 }
 
+// The same where only the data say how large it is.
+TEST(Mlx, WhatTheDataMakeTooLargeIsADeviceError) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  for (MlxLowering lowering : kLowerings) {
+    Graph g;
+    const Value at = cast(non_zero(g.input("x", Type(kF32, {g.symbol("n")}))), {.to = kF32});
+    g.output("y", sum(at * transpose(at)));
+    const auto backend = make_mlx_backend({.threads = 1, .lowering = lowering});
+    const auto program = compile(g, *backend);
+    const auto ones = [](int64_t n) {
+      Tensor x(kF32, {n});
+      std::fill_n(x.as<float>(), n, 1.0f);
+      return x;
+    };
+    EXPECT_THROW(program->run({{"x", ones(int64_t{1} << 22)}}), DeviceError);
+    EXPECT_EQ(program->run({{"x", ones(3)}}).at("y").to_doubles()[0], 9);
+  }
+}
+
 TEST(Mlx, IntegersAreDividedByAnything) {
   if (!has_mlx()) GTEST_SKIP() << kNoMlx;
   for (MlxLowering lowering : kLowerings) {
@@ -213,6 +236,7 @@ struct Cached {
                   g.input("table", Type(kI32, {1, 1})), g.input("kv_len", Type(kI32, {1})));
     g.set_state("cache", next);
     g.output("y", next * 10.0);
+    g.output("all", next);
   }
   TensorMap inputs(int64_t length, double value) const {
     return {{"row", floats({1, 1, 2}, {value, value})},
@@ -222,23 +246,13 @@ struct Cached {
   }
 };
 
-// Memory at the start of a page is copied for MLX, which reads the word before.
-Tensor not_at_a_page(DType dtype, const std::vector<int64_t>& shape) {
-  std::vector<Tensor> others;
-  for (;;) {
-    Tensor t(dtype, shape);
-    if (reinterpret_cast<size_t>(t.data()) % 4096 != 0) return t;
-    others.push_back(t);
-  }
-}
-
 TEST(Mlx, ACacheIsWrittenInPlace) {
   if (!has_mlx()) GTEST_SKIP() << kNoMlx;
   for (MlxMode mode : kModes) {
     const Cached c;
     const auto backend = make_mlx_backend({.threads = 1, .mode = mode});
     const auto program = compile(c.g, *backend);
-    TensorMap states{{"cache", not_at_a_page(kF32, {1, 4, 1, 2})}};
+    TensorMap states{{"cache", Tensor(kF32, {1, 4, 1, 2})}};
     const std::byte* at = states.at("cache").data();
     for (int64_t i = 1; i <= 4; ++i) {
       const TensorMap y = program->run(c.inputs(i, static_cast<double>(i)), {}, &states);
@@ -248,6 +262,49 @@ TEST(Mlx, ACacheIsWrittenInPlace) {
     EXPECT_EQ(states.at("cache").data(), at);
     EXPECT_EQ(states.at("cache").to_doubles(), (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));
   }
+}
+
+// Memory that has nothing in front is copied for MLX, and what MLX then owns may be lent as a
+// result: not where later runs append.
+TEST(Mlx, AResultIsNotTheMemoryOfAState) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  constexpr size_t kPage = 4096;
+  const Cached c;
+  for (MlxMode mode : kModes) {
+    auto* pages = static_cast<std::byte*>(
+        mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(pages, MAP_FAILED);
+    ASSERT_EQ(munmap(pages, kPage), 0);
+    const auto backend = make_mlx_backend({.threads = 1, .mode = mode});
+    const auto program = compile(c.g, *backend);
+    TensorMap states{{"cache", Tensor::view_of(kF32, {1, 4, 1, 2}, pages + kPage)}};
+    const Tensor first = program->run(c.inputs(1, 1), {}, &states).at("all");
+    program->run(c.inputs(2, 2), {}, &states);
+    EXPECT_EQ(first.to_doubles(), (std::vector<double>{1, 1, 0, 0, 0, 0, 0, 0}));
+    munmap(pages + kPage, kPage);
+  }
+}
+
+// Large blocks of the heap begin where a page does.
+TEST(Mlx, ALargeCacheIsWrittenInPlace) {
+  if (!has_mlx()) GTEST_SKIP() << kNoMlx;
+  constexpr int64_t kSize = int64_t{1} << 21;
+  Graph g;
+  const Value cache = g.state("cache", Type(kF32, {1, 2, 1, kSize}));
+  g.set_state("cache",
+              kv_append(cache, g.input("row", Type(kF32, {1, 1, kSize})),
+                        g.input("q_start", Type(kI32, {2})), g.input("table", Type(kI32, {1, 1})),
+                        g.input("kv_len", Type(kI32, {1}))));
+  const auto backend = make_mlx_backend({.threads = 1});
+  TensorMap states{{"cache", Tensor(kF32, {1, 2, 1, kSize})}};
+  const std::byte* at = states.at("cache").data();
+  compile(g, *backend)
+      ->run({{"row", Tensor(kF32, {1, 1, kSize})},
+             {"q_start", ints({2}, {0, 1})},
+             {"table", ints({1, 1}, {0})},
+             {"kv_len", ints({1}, {1})}},
+            {}, &states);
+  EXPECT_EQ(states.at("cache").data(), at);
 }
 
 // One thread runs on bad input again and again, the other is not disturbed.

@@ -1,9 +1,12 @@
 #include "lamella/backends/mlx/array.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <limits>
 
 #include "lamella/base/error.h"
+#include "lamella/base/text.h"
 #include "lamella/kernels/cpu/copy.h"
 
 namespace lamella::on_mlx {
@@ -37,6 +40,15 @@ bool has_size_header() {
     return raw - at == sizeof(size_t);
   }();
   return found;
+}
+
+// Only the first bytes of a page may have nothing in front: large blocks of the heap lie so as
+// well, behind the allocator's words.
+bool is_mapped(const std::byte* word) {
+  const size_t address = reinterpret_cast<size_t>(word), page = address / kPage * kPage;
+  if ((address + sizeof(size_t)) % kPage >= sizeof(size_t)) return true;
+  unsigned char is_resident = 0;
+  return mincore(reinterpret_cast<void*>(page), 1, &is_resident) == 0;
 }
 
 }  // namespace
@@ -77,8 +89,7 @@ mx::Shape carried_shape(DType dtype, std::span<const int64_t> shape) {
 mx::array wrap(DType dtype, std::span<const int64_t> shape, std::byte* data,
                std::shared_ptr<Storage> owner) {
   // The word before must at least be there to read; bytes without a type of MLX's stay with us.
-  const bool may_fault =
-      mlx_dtype(dtype) && reinterpret_cast<size_t>(data) % kPage < sizeof(size_t);
+  const bool may_fault = mlx_dtype(dtype) && !is_mapped(data - sizeof(size_t));
   if (may_fault || !has_size_header())
     return mx::array(data, carried_shape(dtype, shape), carried_dtype(dtype), [owner](void*) {});
   mx::array out(carried_shape(dtype, shape), carried_dtype(dtype), nullptr, {});
@@ -93,7 +104,11 @@ std::byte* bytes_of(const mx::array& array) {
 }
 
 void allocate(mx::array& array) {
-  mx::allocator::Data data = mx::allocator::malloc(array.nbytes() + kAlignment);
+  const size_t bytes = array.nbytes() + kAlignment;
+  // Where memory has run out MLX gives address 0, and its own ops write there.
+  mx::allocator::Data data = mx::allocator::malloc(bytes);
+  if (!data.buffer().ptr())
+    throw DeviceError(str("mlx: out of memory; want ", human_bytes(bytes), " for a value"));
   const size_t address = reinterpret_cast<size_t>(data.buffer().raw_ptr());
   const size_t offset = (kAlignment - address % kAlignment) % kAlignment;
   array.set_data(std::move(data), array.size(), array.strides(), {true, true, array.ndim() < 2},

@@ -71,6 +71,12 @@ MlxFrame::MlxFrame(std::shared_ptr<const Plan> plan)
 MlxFrame::~MlxFrame() { plan_->device->streams->give_back(stream_); }
 
 void MlxFrame::run(const RunArgs& args) {
+  if (plan_->device->mode != MlxMode::compiled) return run_here(args);
+  if (!home_) home_ = std::make_unique<HomeThread>();
+  home_->run([&] { run_here(args); });
+}
+
+void MlxFrame::run_here(const RunArgs& args) {
   const Graph& g = plan_->graph;
   CHECK_USER(
       args.inputs.size() == g.inputs().size() && args.parameters.size() == g.parameters().size() &&
@@ -102,6 +108,8 @@ void MlxFrame::run(const RunArgs& args) {
 
 void MlxFrame::forget_run() {
   going_.reset();
+  // What was set going reads what the caller gave, and reports into run_.
+  if (!is_direct_) mx::synchronize(stream_);
   is_bound_ = false;
   restore_states();
   std::fill(arrays_.begin(), arrays_.end(), std::nullopt);
@@ -156,10 +164,13 @@ void MlxFrame::check_constraints() {
     check_constraint(plan_->graph, c, binding_);
 }
 
-// MLX ends the process, or swaps, where memory runs out.
-void MlxFrame::check_memory() {
-  const int64_t wanted = plan_->peak_bytes(binding_),
-                free = plan_->device->memory->available_bytes();
+void MlxFrame::check_memory() { check_memory(plan_->peak_bytes(binding_)); }
+
+// MLX ends the process, or swaps, where memory runs out. Asking takes longer than a small step.
+void MlxFrame::check_memory(int64_t wanted) {
+  constexpr int64_t kWorthAsking = int64_t{256} << 20;
+  if (wanted < kWorthAsking) return;
+  const int64_t free = plan_->device->memory->available_bytes();
   if (wanted <= free) return;
   throw DeviceError(str("mlx: the run needs ", human_bytes(static_cast<uint64_t>(wanted)),
                         " for its values; got ", human_bytes(static_cast<uint64_t>(free)),
@@ -260,11 +271,22 @@ Tensor MlxFrame::tensor_at(uint32_t value) {
                    *plan_->device->cpu.pool);
 }
 
+// Later runs may append there.
+bool MlxFrame::is_state_memory(uint32_t value) const {
+  return std::any_of(plan_->graph.states().begin(), plan_->graph.states().end(),
+                     [&](const StateSlot& s) {
+                       const Held& next = arrays_[plan_->value(s.out)];
+                       return next && next->data_shared_ptr() == arrays_[value]->data_shared_ptr();
+                     });
+}
+
 void MlxFrame::put(uint32_t value, Tensor& to) {
-  const bool is_lent = to.empty_handle() && arrays_[value]->flags().row_contiguous &&
-                       arrays_[value]->data_shared_ptr()->is_owned();
-  const Tensor made = tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value],
-                                *arrays_[value], *plan_->device->cpu.pool);
+  const bool is_owned =
+      arrays_[value]->flags().row_contiguous && arrays_[value]->data_shared_ptr()->is_owned();
+  const bool is_lent = to.empty_handle() && is_owned && !is_state_memory(value);
+  Tensor made = tensor_of(plan_->graph.type(plan_->ids[value]).dtype, shapes_[value],
+                          *arrays_[value], *plan_->device->cpu.pool);
+  if (to.empty_handle() && is_owned && !is_lent) made = made.clone();
   if (!is_lent) plan_->device->counters->copied_bytes += static_cast<int64_t>(made.bytes());
   if (plan_->device->on_gpu())
     plan_->device->counters->downloaded_bytes += static_cast<int64_t>(made.bytes());
@@ -326,7 +348,7 @@ std::vector<Tensor> MlxFrame::run_body(std::vector<Tensor> inputs, const DimBind
     is_bound_ = false;
   }
   std::vector<Tensor> outputs(plan_->graph.outputs().size());
-  run({inputs, {}, {}, outputs});
+  run_here({inputs, {}, {}, outputs});
   return outputs;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "lamella/backends/mlx/home_thread.h"
 #include "lamella/backends/mlx/plan.h"
 #include "lamella/backends/mlx/row_primitive.h"
 #include "lamella/backends/mlx/traces.h"
@@ -29,6 +30,7 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
 
   const planned::Operand& allocate(uint32_t step, size_t out,
                                    std::span<const int64_t> shape) override;
+  void run_here(const RunArgs& args);
   void forget_run();
   // --- sizes
   void bind(const RunArgs& args);
@@ -36,6 +38,7 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   void check_constraints();
   void set_shapes();
   void check_memory();
+  void check_memory(int64_t wanted);
   std::vector<int64_t> shape_of(uint32_t value) const;
   // --- building
   void give(const RunArgs& args);
@@ -72,6 +75,7 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   void keep_states(const RunArgs& args);
   void restore_states();
   void put_back(size_t state, mx::array array);
+  bool is_state_memory(uint32_t value) const;
   void put(uint32_t value, Tensor& to);
 
   std::shared_ptr<const Plan> plan_;
@@ -102,6 +106,9 @@ class MlxFrame final : public Frame, private planned::OutputMaker {
   std::vector<planned::Operand> host_operands_;
   std::vector<Tensor> host_outputs_;
   std::vector<std::vector<std::unique_ptr<MlxFrame>>> body_frames_;  // by step
+  // In mode `compiled`, where runs take place, whichever thread asks; of a body, its caller's. Ends
+  // before the traces do: MLX's own share of them goes with it.
+  std::unique_ptr<HomeThread> home_;
 };
 
 }  // namespace lamella::on_mlx

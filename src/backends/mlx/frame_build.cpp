@@ -106,7 +106,11 @@ void MlxFrame::build_step(uint32_t s) {
       step.way == Way::host || step.way == Way::reference || step.way == Way::control;
   for (uint32_t o = 0; o < plan_->graph.nodes()[step.node].outputs.size(); ++o) {
     const uint32_t v = plan_->value({step.node, o});
-    if (plan_->is_dynamic[v] && !is_late) shapes_[v] = shape_of(v);
+    if (!plan_->is_dynamic[v] || is_late) continue;
+    shapes_[v] = shape_of(v);
+    const Node& node = plan_->graph.nodes()[step.node];
+    if (!planned::view_rule(plan_->graph, node))
+      check_memory(static_cast<int64_t>(tensor_bytes(node.outputs[o].dtype, shapes_[v])));
   }
   if (step.way == Way::host || step.way == Way::control) ++plan_->device->counters->host_steps;
   for (ValueId id : plan_->graph.nodes()[step.node].inputs)

@@ -9,6 +9,7 @@
 
 #include "lamella/backends/mlx/array.h"
 #include "lamella/backends/planned/views.h"
+#include "lamella/base/memory.h"
 #include "lamella/kernels/cpu/copy.h"
 
 namespace lamella::on_mlx {
@@ -34,8 +35,7 @@ void RunState::start(const CancelFlag* cancel, std::vector<StepSpan>* spans, boo
 std::byte* RunState::workspace(int64_t bytes) {
   if (bytes <= workspace_capacity_) return workspace_;
   std::free(workspace_);
-  const size_t size = (static_cast<size_t>(bytes) + 63) / 64 * 64;
-  workspace_ = static_cast<std::byte*>(std::aligned_alloc(64, size));
+  workspace_ = static_cast<std::byte*>(allocate_aligned(static_cast<size_t>(bytes)));
   workspace_capacity_ = workspace_ ? bytes : 0;
   return workspace_;
 }
