@@ -1,6 +1,9 @@
 #include "lamella/backends/mlx/array.h"
 
-#include <sys/mman.h>
+#if defined(__linux__)
+#include <sys/uio.h>
+#include <unistd.h>
+#endif
 
 #include <cstring>
 #include <limits>
@@ -42,13 +45,18 @@ bool has_size_header() {
   return found;
 }
 
-// Only the first bytes of a page may have nothing in front: large blocks of the heap lie so as
-// well, behind the allocator's words.
-bool is_mapped(const std::byte* word) {
-  const size_t address = reinterpret_cast<size_t>(word), page = address / kPage * kPage;
-  if ((address + sizeof(size_t)) % kPage >= sizeof(size_t)) return true;
-  unsigned char is_resident = 0;
-  return mincore(reinterpret_cast<void*>(page), 1, &is_resident) == 0;
+// Only the first bytes of a page may have nothing in front that can be read: large blocks of the
+// heap lie so as well, behind the allocator's words. A page may be mapped and still not be readable
+// (what an arena of the heap keeps for later), so the system is asked to copy the word.
+bool is_readable(const std::byte* word) {
+  if (reinterpret_cast<size_t>(word + sizeof(size_t)) % kPage >= sizeof(size_t)) return true;
+#if defined(__linux__)
+  size_t copy = 0;
+  const iovec to{&copy, sizeof(copy)}, from{const_cast<std::byte*>(word), sizeof(copy)};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -89,7 +97,7 @@ mx::Shape carried_shape(DType dtype, std::span<const int64_t> shape) {
 mx::array wrap(DType dtype, std::span<const int64_t> shape, std::byte* data,
                std::shared_ptr<Storage> owner) {
   // The word before must at least be there to read; bytes without a type of MLX's stay with us.
-  const bool may_fault = mlx_dtype(dtype) && !is_mapped(data - sizeof(size_t));
+  const bool may_fault = mlx_dtype(dtype) && !is_readable(data - sizeof(size_t));
   if (may_fault || !has_size_header())
     return mx::array(data, carried_shape(dtype, shape), carried_dtype(dtype), [owner](void*) {});
   mx::array out(carried_shape(dtype, shape), carried_dtype(dtype), nullptr, {});
