@@ -7,7 +7,6 @@
 #include "lamella/ops/op.h"
 #include "lamella/ops/quant/pack.h"
 #include "lamella/ops/quant/unpack.h"
-#include "lamella/passes/passes.h"
 #include "lamella/quant/format.h"
 
 namespace lamella::cli {
@@ -181,7 +180,7 @@ std::vector<RequantizedWeight> requantized_weights(
   if (!program.prologue()) return out;
   const Graph& g = program.prologue()->graph();
   for (const Node& n : g.nodes()) {
-    if (!n.is(op<Pack>) || n.outputs[0].dtype != find_dtype(kRequantized)) continue;
+    if (!n.is(op<Pack>)) continue;
     const Node& unpacked = g.node(n.inputs[0]);
     if (!unpacked.is(op<Unpack>) || !g.node(unpacked.inputs[0]).is(op<Parameter>)) continue;
     const std::string& name = g.input_name(unpacked.inputs[0]);

@@ -30,7 +30,7 @@ void add_model_flags(Command& c, ModelFlags& f, bool required) {
   c.choice("--backend", "B", f.backend, backend_names(), "what computes");
   c.flag("--exact", f.exact, "activations and KV cache stay f32");
   c.choice("--weights", "HOW", f.weights, {"exact", "requantized"},
-           "prompts multiply the weights as they are, or made int8 in blocks of 128: faster, less "
+           "prompts multiply the weights as they are, or made int8 in wider blocks: faster, less "
            "accurate; explain gives the error");
 }
 

@@ -1,7 +1,7 @@
-// Weights in blocks of fewer than 128 become int8 with one scale for 128: then nearly all of a
-// product is multiplication of bytes. A policy, since it loses accuracy; products that leave the
-// graph, and those that a row would round to bf16 even so, keep their weights. The new weights are
-// made once, beside the old ones, which decode goes on reading.
+// Weights in groups of fewer than 128 become int8 with one scale for 128 or more: then nearly all
+// of a product is multiplication of bytes. A policy, since it loses accuracy; products that leave
+// the graph, and those that a row would round to bf16 even so, keep their weights. The new weights
+// are made once, beside the old ones, which decode goes on reading.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,12 +15,20 @@
 namespace lamella {
 namespace {
 
-constexpr int64_t kBlock = 128;
+constexpr std::string_view kRequantizedForTiles = "int8_b256_f32";
+
+constexpr int64_t kWide = 128;  // a group that is wide enough as it is
+
+// Blocks of as many elements as an instruction set multiplies nearly at the rate of plain bytes:
+// AMX multiplies 128 in less time than their sums take to be scaled.
+DType wide_blocks(const Target& target) {
+  return find_dtype(target.isa == "amx" ? kRequantizedForTiles : kRequantized);
+}
 
 bool gains(const Type& type) {
   if (!type.dtype.is_block() || type.rank() != 2) return false;
   const Dim k = type.shape.last();
-  return type.dtype.info().format->group < kBlock && k.is_const() && k.value() % kBlock == 0;
+  return type.dtype.info().format->group < kWide && k.is_const() && k.value() % kWide == 0;
 }
 
 // The inputs that are weights and gain.
@@ -57,7 +65,7 @@ bool multiplies_integers(const Graph& g, const Node& n, const std::vector<bool>&
 
 Graph requantize_weights(Graph graph, const Target& target) {
   const std::vector<bool> leaves = leaving_nodes(graph), fixed = weight_only_nodes(graph);
-  const DType wide = find_dtype(kRequantized);
+  const DType wide = wide_blocks(target);
   auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Graph& from = r.from();
     if (leaves[i] || target.activation_encoding(from, i).is_none()) return std::nullopt;

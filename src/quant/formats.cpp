@@ -88,11 +88,15 @@ constexpr auto mlx_affine_rows(std::index_sequence<i...>) {
   return rows<MlxAffine<kMlxBits[i / kScales / 3], kMlxGroups[i / kScales % 3], Scale<i>>...>();
 }
 
-// Every block and type of scale, without and with zero points.
-constexpr int kIntBlocks[] = {16, 32, 64, 128};
-template <template <int, bool, class> class Block, size_t... i>
+// Every block and type of scale, without and with zero points. The widest is for bytes alone.
+constexpr int kIntBlocks[] = {16, 32, 64, 128, 256};
+template <template <int, bool, class> class Block, size_t kBlocks, size_t... i>
 constexpr auto int_rows(std::index_sequence<i...>) {
-  return rows<Block<kIntBlocks[i / kScales % 4], (i / kScales >= 4), Scale<i>>...>();
+  return rows<Block<kIntBlocks[i / kScales % kBlocks], (i / kScales >= kBlocks), Scale<i>>...>();
+}
+template <template <int, bool, class> class Block, size_t kBlocks>
+constexpr auto int_rows() {
+  return int_rows<Block, kBlocks>(std::make_index_sequence<2 * kBlocks * kScales>());
 }
 
 template <size_t... n>
@@ -106,9 +110,8 @@ constexpr auto concat(const std::array<Format, n>&... parts) {
 // Those of files, then the encodings of activations.
 constexpr auto kFormats =
     concat(kGgufFormats, mlx_affine_rows(std::make_index_sequence<7 * 3 * kScales>()),
-           rows<MlxFloat4<32>, MlxFloat8, MlxFloat4<16>>(),
-           int_rows<Int8Block>(std::make_index_sequence<2 * 4 * kScales>()),
-           int_rows<Int4Block>(std::make_index_sequence<2 * 4 * kScales>()), rows<Q8_32, Q8_256>());
+           rows<MlxFloat4<32>, MlxFloat8, MlxFloat4<16>>(), int_rows<Int8Block, 5>(),
+           int_rows<Int4Block, 4>(), rows<Q8_32, Q8_256>());
 
 const Format* find(auto&& matches) {
   const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats), matches);

@@ -197,8 +197,9 @@ TEST(Matmul, CodesGiveTheBitsOfAvx512) {
   ThreadPool pool(2);
   for (Isa isa : usable_isas()) {
     if (isa != Isa::amx && isa != Isa::avx512_bf16) continue;
-    for (const char* format : {"q1_0", "int8_b128_f32", "tq2_0"}) {
-      for (const auto [m, n, k] : {std::array{1, 5, 256}, {67, 101, 896}, {257, 49, 2560}}) {
+    for (const char* format : {"q1_0", "int8_b128_f32", "int8_b256_f32", "tq2_0"}) {
+      for (const auto [m, n, k] :
+           {std::array{1, 5, 256}, {67, 101, 896}, {257, 49, 2560}, {257, 770, 4352}}) {
         const Matrix x = random_matrix(quant::find_format("q8_256"), Elem::f32, m, k, 1);
         const Matrix w = random_matrix(quant::find_format(format), Elem::f32, n, k, 2);
         EXPECT_EQ(multiply(x, 0, m, w, Phase::bulk, isa, pool),

@@ -90,7 +90,7 @@ def onnx_int4():
 def onnx_int8():
     """DequantizeLinear in blocks of the last axis."""
     n, k = 2, 256
-    for block in (16, 32, 64, 128):
+    for block in (16, 32, 64, 128, 256):
         codes = rng.integers(-128, 128, (n, k)).astype(np.int8)
         scales = rng.standard_normal((n, k // block)).astype(np.float32)
         zeros = rng.integers(-128, 128, (n, k // block)).astype(np.int8)

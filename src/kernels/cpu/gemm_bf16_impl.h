@@ -1,5 +1,5 @@
 // Bulk products of operands rounded to bf16, sums in f32. Weights are unpacked and rounded a panel
-// of 48 rows and 256 elements at a time. `Unit::multiply` takes one tile of x, and may ask for
+// of 48 rows and 256 elements at a time. `Unit::multiply_tile` takes one tile of x, and may ask for
 // the next. For files compiled for AVX-512 with its products of bf16.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "lamella/kernels/cpu/gemm_impl.h"
+#include "lamella/kernels/cpu/gemm_panels_impl.h"
 #include "lamella/kernels/cpu/matmul_kernels.h"
 #include "lamella/kernels/cpu/unit_avx512.h"
 #include "lamella/kernels/cpu/unpack_impl.h"
@@ -116,74 +116,47 @@ inline void fill_plain(const BulkArgs& a, int64_t row, int n_rows, int64_t span,
   }
 }
 
-// Asks for the bytes of encoded rows: they lie too far apart for the processor's own prefetch.
-inline void ask_rows(const WeightView& w, int64_t row, int64_t n_rows, int64_t span) {
-  const int64_t n_blocks = kSpan / w.format->block;
-  for (int64_t r = row; r < row + n_rows; ++r) {
-    for (int p = 0; p < w.format->n_planes; ++p) {
-      const int64_t bytes = n_blocks * w.format->planes[p].block_bytes;
-      const uint8_t* at = w.planes[p] + r * w.row_bytes[p] + span * bytes;
-      for (int64_t i = 0; i < bytes; i += 64) _mm_prefetch(at + i, _MM_HINT_T0);
-      _mm_prefetch(at + bytes - 1, _MM_HINT_T0);
-    }
-  }
-}
-
-// The panel's products with every tile of the range, one span.
+// How a unit of bf16 takes part in bulk_panels.
 template <class Unit>
-void multiply_span(const BulkArgs& a, const Bf16Panel& panel, int64_t row, int n_rows, int64_t span,
-                   float* c) {
-  const BulkX& x = *a.x;
-  constexpr int kRows = Unit::kTileRows;  // of x in a tile
-  const auto width_of = [&](int64_t tile) {
-    return std::min<int64_t>(round_up(a.m - tile * kRows, 16), kRows);
-  };
-  const auto tile_at = [&](int64_t tile) {
-    return x.pairs + (tile * kRows * x.n_spans + width_of(tile) * span) * kSpan;
-  };
-  const auto n_steps =
-      static_cast<int>(ceil_div(std::min<int64_t>(a.w->k - span * kSpan, kSpan), 32));
-  for (int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
-    const int64_t next = tile + 1 < a.tile_end ? tile + 1 : a.tile_begin;
-    if (a.unpack && span + 1 < x.n_spans) {
-      const int64_t i = tile - a.tile_begin, n = a.tile_end - a.tile_begin;
-      const int64_t begin = n_rows * i / n, end = n_rows * (i + 1) / n;
-      ask_rows(*a.w, row + begin, end - begin, span + 1);
-    }
-    Unit::multiply({.w = panel[0],
-                    .n_rows = n_rows,
-                    .n_steps = n_steps,
-                    .x = tile_at(tile),
-                    .next_x = tile_at(next),
-                    .width = width_of(tile),
-                    .fresh = span == 0,
-                    .c = c + (tile - a.tile_begin) * kPanelRows * kRows});
-  }
-}
+struct Bf16Panels : Unit {
+  using Panel = Bf16Panel;
+  static constexpr int kXBytes = 2;
 
-// Several panels take turns at a block of spans, so that x comes from memory once for all of them.
-template <class Unit>
-void bulk_bf16(const BulkArgs& a) {
-  const typename Unit::Scope scope;
-  alignas(64) Bf16Panel panel;
-  const int64_t panel_products = (a.tile_end - a.tile_begin) * kPanelRows * a.x->tile_rows;
-  if (a.x->n_spans == 0) clear<Avx512>(a.c, ceil_div(a.n_rows, kPanelRows) * panel_products);
-  const int64_t rows = (a.tile_end - a.tile_begin) * Unit::kTileRows;
-  const int64_t block_spans = std::max<int64_t>(kBlockBytes / (rows * kSpan * 2), 1);
-  for (int64_t block = 0; block < a.x->n_spans; block += block_spans) {
-    const int64_t end = std::min(block + block_spans, a.x->n_spans);
-    for (int first = 0; first < a.n_rows; first += kPanelRows) {
-      const int n_rows = std::min(kPanelRows, a.n_rows - first);
-      const auto padded = static_cast<int>(round_up(n_rows, Unit::kRows));
-      std::memset(panel[n_rows], 0, static_cast<size_t>(padded - n_rows) * sizeof panel[0]);
-      float* c = a.c + first / kPanelRows * panel_products;
-      for (int64_t span = block; span < end; ++span) {
-        (a.unpack ? fill_encoded : fill_plain)(a, a.row + first, n_rows, span, panel);
-        multiply_span<Unit>(a, panel, a.row + first, padded, span, c);
-      }
+  static void pad(Panel& panel, int from, int to) {
+    std::memset(panel[from], 0, static_cast<size_t>(to - from) * sizeof panel[0]);
+  }
+
+  static void fill(const BulkArgs& a, int64_t row, int n_rows, int64_t span, Panel& panel) {
+    (a.unpack ? fill_encoded : fill_plain)(a, row, n_rows, span, panel);
+  }
+
+  static void multiply(const BulkArgs& a, Panel& panel, int n_rows, int64_t span, float* c,
+                       const RowsAhead& ahead) {
+    const BulkX& x = *a.x;
+    constexpr int kRows = Unit::kTileRows;  // of x in a tile
+    const auto width_of = [&](int64_t tile) {
+      return std::min<int64_t>(round_up(a.m - tile * kRows, 16), kRows);
+    };
+    const auto tile_at = [&](int64_t tile) {
+      return x.pairs + (tile * kRows * x.n_spans + width_of(tile) * span) * kSpan;
+    };
+    const auto n_steps =
+        static_cast<int>(ceil_div(std::min<int64_t>(a.w->k - span * kSpan, kSpan), 32));
+    const int64_t n_tiles = a.tile_end - a.tile_begin;
+    for (int64_t i = 0; i < n_tiles; ++i) {
+      const int64_t tile = a.tile_begin + i, next = i + 1 < n_tiles ? tile + 1 : a.tile_begin;
+      if (a.unpack) ask_rows(ahead, i, n_tiles);
+      Unit::multiply_tile({.w = panel[0],
+                           .n_rows = n_rows,
+                           .n_steps = n_steps,
+                           .x = tile_at(tile),
+                           .next_x = tile_at(next),
+                           .width = width_of(tile),
+                           .fresh = span == 0,
+                           .c = c + i * kPanelRows * kRows});
     }
   }
-}
+};
 
 }  // namespace
 }  // namespace lamella::cpu

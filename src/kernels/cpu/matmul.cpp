@@ -2,6 +2,7 @@
 #include "lamella/kernels/cpu/matmul.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "lamella/kernels/cpu/by_isa.h"
@@ -79,7 +80,7 @@ BulkKernel int8_tiles([[maybe_unused]] Isa isa, [[maybe_unused]] const quant::Fo
 struct Operand {
   WeightView w;
   MatmulKernel kernel;
-  // How products of bf16 read encoded weights.
+  // How products by tiles read encoded weights.
   UnpackRows unpack = nullptr;
   int offset = 0;
   bool pairs = false;
@@ -88,6 +89,19 @@ struct Operand {
 
 constexpr size_t kMostJobs = 8;         // in a parallel region
 constexpr int64_t kMostTaskRows = 256;  // of weights, in decode
+
+// Bytes of an element of x as tiles multiply it; 0: none of the call's products are by tiles.
+int tile_bytes(const MatmulCall& call) {
+  if (call.phase != Phase::bulk) return 0;
+  if (call.bf16) return 2;
+  if (!has_sums(call.x.format) || call.x.format->block != kSpan) return 0;
+  const auto by_tiles = [&](const Weights& w) {
+    return w.format && int8_tiles(call.isa, *w.format);
+  };
+  return std::all_of(call.jobs.begin(), call.jobs.end(), [&](const MatmulJob& job) {
+    return by_tiles(job.w) && (!job.gated || by_tiles(*job.gated));
+  });
+}
 
 struct Plan {
   struct Job {
@@ -104,6 +118,7 @@ struct Plan {
   std::array<Prepared, 2 * kMostJobs> prepared;
   size_t n_prepared = 0;
   int64_t chunk_rows = 0;     // rows of x in a round
+  int tile_bytes = 0;         // see above
   int tile_rows = kTileRows;  // rows of x in a tile (bulk)
   int64_t product_at = 0;     // per-worker products
   int64_t product_bytes = 0;  // of one worker
@@ -133,10 +148,11 @@ Operand operand_of(const MatmulCall& call, const Weights& w, Plan& plan, int64_t
     }
   } else if (w.format && w.format->unpack && has_sums(x)) {
     operand.kernel = encoded_kernel(call.isa, *w.format);
-    const BulkKernel tiles = int8_tiles(call.isa, *w.format);
-    if (tiles && x->block == kSpan) {
-      operand.kernel.bulk = tiles;
+    if (plan.tile_bytes == 1) {
+      operand.kernel.bulk = int8_tiles(call.isa, *w.format);
       operand.unpack = operand.kernel.unpack;
+      operand.offset = std::exchange(operand.kernel.wish.offset, 0);
+      operand.kernel.wish.tile_rows = kAmxTileRows;
     }
   }
   XWish& wish = operand.kernel.wish;
@@ -182,9 +198,8 @@ int64_t decode_task_rows(const MatmulCall& call, int n_threads) {
 }
 
 // Panels of weights a bulk task does: several where x is too long to stay in the cache.
-int64_t task_panels(const MatmulCall& call, int n_threads) {
-  if (!call.bf16 || std::min<int64_t>(call.m, kMostSharedRows) * call.k * 2 <= kBlockBytes)
-    return 1;
+int64_t task_panels(const MatmulCall& call, int tile_bytes, int n_threads) {
+  if (std::min<int64_t>(call.m, kMostSharedRows) * call.k * tile_bytes <= kBlockBytes) return 1;
   int64_t n_panels = 0;
   for (const MatmulJob& job : call.jobs) n_panels += ceil_div(job.n, kPanelRows);
   return std::clamp<int64_t>(n_panels / (4 * n_threads), 1, kMostPanels);
@@ -193,11 +208,13 @@ int64_t task_panels(const MatmulCall& call, int n_threads) {
 Plan plan_of(const MatmulCall& call, int n_threads) {
   Plan plan;
   const bool bulk = call.phase == Phase::bulk;
-  const int64_t n_panels = bulk ? task_panels(call, n_threads) : 1;
+  plan.tile_bytes = tile_bytes(call);
+  const int64_t n_panels = bulk ? task_panels(call, plan.tile_bytes, n_threads) : 1;
   plan.chunk_rows = std::min<int64_t>(call.m, !bulk          ? kDecodeRows
                                               : n_panels > 1 ? kMostSharedRows
                                                              : kChunkRows);
-  if (bulk && call.bf16) plan.tile_rows = bf16_unit(call.isa)->tile_rows;
+  if (plan.tile_bytes > 0)
+    plan.tile_rows = call.bf16 ? bf16_unit(call.isa)->tile_rows : kAmxTileRows;
   plan.task_rows = bulk ? n_panels * kPanelRows : decode_task_rows(call, n_threads);
   int64_t bytes = 0;
   for (const MatmulJob& job : call.jobs) {
@@ -226,6 +243,10 @@ struct Round {
   Movers movers;
   // How x is cut too when there are few panels (bulk).
   int64_t tiles_per_task = 1, n_tile_ranges = 1;
+
+  // Whether each thread takes neighbouring tasks, so that it knows which rows come next. Tiles of
+  // bytes wait for memory; those of bf16 have twice as long for each weight.
+  bool contiguous() const { return call->phase == Phase::decode || plan->tile_bytes == 1; }
 };
 
 void prepare(const Round& round, ThreadPool& pool) {
@@ -250,8 +271,15 @@ void prepare(const Round& round, ThreadPool& pool) {
   }
 }
 
-void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
-                   int64_t tile_range, float* c) {
+// Rows of one operand.
+struct RowsOf {
+  const Operand* operand;
+  int64_t row, n;
+};
+
+void multiply_bulk(const Round& round, const RowsOf& rows, const RowsOf& next, int64_t tile_range,
+                   float* c) {
+  const Operand& operand = *rows.operand;
   const BulkX x = bulk_x_view(operand.kernel.wish, round.m, round.call->k, round.call->x.format,
                               round.workspace + operand.x_at);
   const int64_t n_tiles = ceil_div(round.m, round.plan->tile_rows);
@@ -260,13 +288,16 @@ void multiply_bulk(const Round& round, const Operand& operand, int64_t row, int6
                        .unpack = operand.unpack,
                        .offset = operand.offset,
                        .pairs = operand.pairs,
-                       .row = row,
-                       .n_rows = static_cast<int>(n_rows),
+                       .row = rows.row,
+                       .n_rows = static_cast<int>(rows.n),
                        .x = &x,
                        .m = round.m,
                        .tile_begin = begin,
                        .tile_end = std::min(begin + round.tiles_per_task, n_tiles),
-                       .c = c});
+                       .c = c,
+                       .next_w = next.n > 0 ? &next.operand->w : nullptr,
+                       .next_row = next.row,
+                       .next_rows = std::min<int64_t>(next.n, kPanelRows)});
 }
 
 void multiply_decode(const Round& round, const Operand& operand, int64_t row, int64_t n_rows,
@@ -312,8 +343,10 @@ void run_task(const Round& round, int64_t task, int worker) {
     round.epilogue(out, round.movers.transpose);
     return;
   }
-  multiply_bulk(round, planned.w, row, n_rows, tile_range, c);
-  if (c_gated) multiply_bulk(round, planned.gated, row, n_rows, tile_range, c_gated);
+  const RowsOf gated{&planned.gated, row, n_rows};
+  const RowsOf below{&planned.w, row + n_rows, round.contiguous() ? job.n - row - n_rows : 0};
+  multiply_bulk(round, {&planned.w, row, n_rows}, c_gated ? gated : below, tile_range, c);
+  if (c_gated) multiply_bulk(round, gated, below, tile_range, c_gated);
   out.tile_rows = plan.tile_rows;
   const int64_t first = tile_range * round.tiles_per_task * plan.tile_rows;
   out.row0 += first;
@@ -380,10 +413,10 @@ void run_part(const MatmulCall& call, std::byte* workspace, ThreadPool& pool) {
     }
     prepare(round, pool);
     const auto task = [&](int64_t task, int worker) { run_task(round, task, worker); };
-    if (call.phase == Phase::bulk) {
-      pool.run(plan.n_tasks * round.n_tile_ranges, task);
+    if (round.contiguous()) {
+      pool.run_contiguous(plan.n_tasks * round.n_tile_ranges, task);
     } else {
-      pool.run_contiguous(plan.n_tasks, task);
+      pool.run(plan.n_tasks * round.n_tile_ranges, task);
     }
   }
 }

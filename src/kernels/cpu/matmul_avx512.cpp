@@ -25,12 +25,13 @@ template <int kGroup>
 constexpr Row int8_row{Int8Unpack<kGroup>::kName,
                        [] { return unit_kernel<Int8Unpack<kGroup>>(128); }};
 
-constexpr Row kRows[] = {row<IQ1_M>, row<IQ1_S>,   row<IQ2_S>,   row<IQ2_XS>,  row<IQ2_XXS>,
-                         row<IQ3_S>, row<IQ3_XXS>, row<IQ4_NL>,  row<IQ4_XS>,  row<MXFP4>,
-                         row<NVFP4>, row<Q1_0>,    row<Q2_0>,    row<Q2_K>,    row<Q3_K>,
-                         row<Q4_0>,  row<Q4_1>,    row<Q4_K>,    row<Q5_0>,    row<Q5_1>,
-                         row<Q5_K>,  row<Q6_K>,    row<Q8_0>,    row<Q8_K>,    row<TQ1_0>,
-                         row<TQ2_0>, int8_row<16>, int8_row<32>, int8_row<64>, int8_row<128>};
+constexpr Row kRows[] = {row<IQ1_M>,   row<IQ1_S>,   row<IQ2_S>,   row<IQ2_XS>,  row<IQ2_XXS>,
+                         row<IQ3_S>,   row<IQ3_XXS>, row<IQ4_NL>,  row<IQ4_XS>,  row<MXFP4>,
+                         row<NVFP4>,   row<Q1_0>,    row<Q2_0>,    row<Q2_K>,    row<Q3_K>,
+                         row<Q4_0>,    row<Q4_1>,    row<Q4_K>,    row<Q5_0>,    row<Q5_1>,
+                         row<Q5_K>,    row<Q6_K>,    row<Q8_0>,    row<Q8_K>,    row<TQ1_0>,
+                         row<TQ2_0>,   int8_row<16>, int8_row<32>, int8_row<64>, int8_row<128>,
+                         int8_row<256>};
 
 MatmulKernel encoded(const quant::Format& w) {
   for (const Row& row : kRows) {

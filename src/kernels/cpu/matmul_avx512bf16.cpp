@@ -18,7 +18,7 @@ struct Avx512Bf16 {
   }
 
   template <int kVectors>
-  [[gnu::noinline]] static void multiply_tile(const TileProduct& t, const uint16_t* w, int64_t lane,
+  [[gnu::noinline]] static void multiply_rows(const TileProduct& t, const uint16_t* w, int64_t lane,
                                               float* c) {
     const uint16_t* x = t.x + lane * 2;
     __m512 sum[kRows][kVectors];
@@ -41,15 +41,15 @@ struct Avx512Bf16 {
     });
   }
 
-  static void multiply(const TileProduct& t) {
+  static void multiply_tile(const TileProduct& t) {
     for (int row = 0; row < t.n_rows; row += kRows) {
       const uint16_t* w = t.w + row * kSpan;
       float* c = t.c + row * kTileRows;
       int64_t lane = 0;
       for (; lane + kVectors * 16 <= t.width; lane += kVectors * 16) {
-        multiply_tile<kVectors>(t, w, lane, c + lane);
+        multiply_rows<kVectors>(t, w, lane, c + lane);
       }
-      for (; lane < t.width; lane += 16) multiply_tile<1>(t, w, lane, c + lane);
+      for (; lane < t.width; lane += 16) multiply_rows<1>(t, w, lane, c + lane);
     }
   }
 };
@@ -57,6 +57,6 @@ struct Avx512Bf16 {
 }  // namespace
 
 constinit const Bf16Unit kAvx512Bf16Unit = {
-    .bulk = bulk_bf16<Avx512Bf16>, .decode = decode_bf16, .round = round_bf16};
+    .bulk = bulk_panels<Bf16Panels<Avx512Bf16>>, .decode = decode_bf16, .round = round_bf16};
 
 }  // namespace lamella::cpu

@@ -122,15 +122,18 @@ struct DecodeArgs {
 
 struct BulkArgs {
   const WeightView* w;
-  UnpackRows unpack;  // of encoded weights, and what it raises codes by (bf16)
+  UnpackRows unpack;  // of encoded weights, and what it raises codes by (tiles)
   int offset;
   bool pairs;
   int64_t row;
-  int n_rows;  // at most kPanelRows; of bf16, at most kMostPanels times that
+  int n_rows;  // at most kPanelRows; by tiles, at most kMostPanels times that
   const BulkX* x;
   int64_t m;                     // rows of x in all
   int64_t tile_begin, tile_end;  // tiles to do
   float* c;                      // [panel][tile - tile_begin][kPanelRows][tile_rows]
+  // The rows that the same worker will most likely multiply next; null: not known.
+  const WeightView* next_w = nullptr;
+  int64_t next_row = 0, next_rows = 0;
 };
 
 struct MatmulKernel {
@@ -164,6 +167,7 @@ const Bf16Unit* bf16_unit(Isa isa);
 // the products.
 using BulkKernel = void (*)(const BulkArgs&);
 extern const BulkKernel kAmxInt8;
+inline constexpr int kAmxTileRows = 16;  // of x in a tile, of bytes and of bf16
 
 // What preparing x takes from the instruction set.
 struct Movers {
