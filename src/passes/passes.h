@@ -22,8 +22,7 @@ Graph fuse(Graph graph, const Target& target);
 Graph expand_unclaimed(Graph graph, const Target& target);
 // Chains of elementwise nodes become regions.
 Graph form_regions(Graph graph, const Target& target);
-// Weights of integer products become blocks of `kRequantized`, where that is asked for.
-inline constexpr std::string_view kRequantized = "int8_b128_f32";
+// Weights of integer products become the target's `wide_blocks`, where that is asked for.
 Graph requantize_weights(Graph graph, const Target& target);
 // Puts a pack in front of the nodes whose rows want their activation encoded.
 Graph pack_activations(Graph graph, const Target& target);

@@ -15,15 +15,7 @@
 namespace lamella {
 namespace {
 
-constexpr std::string_view kRequantizedForTiles = "int8_b256_f32";
-
 constexpr int64_t kWide = 128;  // a group that is wide enough as it is
-
-// Blocks of as many elements as an instruction set multiplies nearly at the rate of plain bytes:
-// AMX multiplies 128 in less time than their sums take to be scaled.
-DType wide_blocks(const Target& target) {
-  return find_dtype(target.isa == "amx" ? kRequantizedForTiles : kRequantized);
-}
 
 bool gains(const Type& type) {
   if (!type.dtype.is_block() || type.rank() != 2) return false;
@@ -65,7 +57,7 @@ bool multiplies_integers(const Graph& g, const Node& n, const std::vector<bool>&
 
 Graph requantize_weights(Graph graph, const Target& target) {
   const std::vector<bool> leaves = leaving_nodes(graph), fixed = weight_only_nodes(graph);
-  const DType wide = wide_blocks(target);
+  const DType wide = find_dtype(target.wide_blocks);
   auto changed = rewrite_if(graph, [&](GraphRewriter& r, uint32_t i) -> std::optional<Values> {
     const Graph& from = r.from();
     if (leaves[i] || target.activation_encoding(from, i).is_none()) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "lamella/ir/graph.h"
 
@@ -23,6 +24,8 @@ struct Target {
   std::string name;  // "cpu"
   std::string isa;   // "avx512"
   Phase phase = Phase::bulk;
+  // What weights of integer products become where wider blocks are asked for.
+  std::string_view wide_blocks = "int8_b128_f32";
   // A row runs this node as it is. Composites that no row claims are expanded.
   NodeQuery claims;
   // Some row runs nodes of this op (under conditions): worth fusing into it.

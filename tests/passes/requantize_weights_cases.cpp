@@ -25,9 +25,9 @@ Target target_rounding_narrow() {
   return t;
 }
 
-Target target_of_tiles() {
+Target target_of_wider_blocks() {
   Target t = target_wanting(find_dtype("q8_256"));
-  t.isa = "amx";
+  t.wide_blocks = "int8_b256_f32";
   return t;
 }
 
@@ -68,7 +68,7 @@ PassSuite requantize_weights_suite() {
               {"blocks_of_256", "%m = matmul(%x, %q) %r = mul(%m, %y) return r=%r",
                "%u = unpack(%q) %p = pack(%u) {to=int8_b256_f32} %m = matmul(%x, %p) "
                "%r = mul(%m, %y) return r=%r",
-               target_of_tiles()},
+               target_of_wider_blocks()},
           }};
 }
 

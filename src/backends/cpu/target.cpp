@@ -38,6 +38,8 @@ Target make_target(std::shared_ptr<const Device> device, const std::string& forc
   t.name = "cpu";
   t.isa = name(device->isa);
   t.phase = device->phase;
+  // Tiles multiply 128 codes in less time than their sums take to be scaled.
+  if (device->isa == Isa::amx) t.wide_blocks = "int8_b256_f32";
   auto row = [device, force_row](const Graph& g, uint32_t node) {
     return planned::choose_row(kernel_rows(), g, g.nodes()[node], device.get(), force_row);
   };
