@@ -166,10 +166,8 @@ void MlxFrame::check_constraints() {
 
 void MlxFrame::check_memory() { check_memory(plan_->peak_bytes(binding_)); }
 
-// MLX ends the process, or swaps, where memory runs out. Asking takes longer than a small step.
+// MLX ends the process, or swaps, where memory runs out.
 void MlxFrame::check_memory(int64_t wanted) {
-  constexpr int64_t kWorthAsking = int64_t{256} << 20;
-  if (wanted < kWorthAsking) return;
   const int64_t free = plan_->device->memory->available_bytes();
   if (wanted <= free) return;
   throw DeviceError(str("mlx: the run needs ", human_bytes(static_cast<uint64_t>(wanted)),

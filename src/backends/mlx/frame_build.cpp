@@ -109,8 +109,11 @@ void MlxFrame::build_step(uint32_t s) {
     if (!plan_->is_dynamic[v] || is_late) continue;
     shapes_[v] = shape_of(v);
     const Node& node = plan_->graph.nodes()[step.node];
-    if (!planned::view_rule(plan_->graph, node))
-      check_memory(static_cast<int64_t>(tensor_bytes(node.outputs[o].dtype, shapes_[v])));
+    // Asking takes longer than a small step, so only what is large is asked for.
+    constexpr size_t kWorthAsking = size_t{256} << 20;
+    const size_t bytes = tensor_bytes(node.outputs[o].dtype, shapes_[v]);
+    if (bytes >= kWorthAsking && !planned::view_rule(plan_->graph, node))
+      check_memory(static_cast<int64_t>(bytes));
   }
   if (step.way == Way::host || step.way == Way::control) ++plan_->device->counters->host_steps;
   for (ValueId id : plan_->graph.nodes()[step.node].inputs)
