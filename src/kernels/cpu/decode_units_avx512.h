@@ -172,14 +172,7 @@ template <class Unpack>
 void decode_units(const DecodeArgs& a) {
   const Unpack unpack(*a.w);
   int64_t first = 0;
-  for (; first + 8 <= a.m; first += 8) {
-    // Where a load from memory takes long, two runs of rows gain more than x in L1 does.
-    if (a.ahead_in_runs) {
-      decode_streams<Unpack, 2, 8>(a, unpack, first);
-    } else {
-      decode_eight<Unpack>(a, unpack, first);
-    }
-  }
+  for (; first + 8 <= a.m; first += 8) decode_eight<Unpack>(a, unpack, first);
   for (; first + 4 <= a.m; first += 4) decode_streams<Unpack, 1, 4>(a, unpack, first);
   for (; first + 2 <= a.m; first += 2) decode_streams<Unpack, 2, 2>(a, unpack, first);
   if (first < a.m) decode_streams<Unpack, 4, 1>(a, unpack, first);
